@@ -1,5 +1,5 @@
-// What it costs that a channel is on: time and memory to load its driver, logged in before a fake, each in a process of its own. Told beside
-// a process that has loaded the package and no driver.
+// What it costs that a channel is on: time and memory to load its driver, logged in before a fake, each in a
+// process of its own. Told beside a process that has loaded the package and no driver.
 // `node bench/channels.ts [--json <file>]`
 import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";

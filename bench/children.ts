@@ -1,6 +1,7 @@
-// What sub-agents cost beside people: a hundred children with a model of 200 ms run while people write, and the people's times stand
-// beside those of the same daemon without children, in the same run. Also the daemon's own CPU for each child and for each message.
-// `node bench/children.ts [--children 100] [--messages 100] [--checkout DIR]`; prints a table.
+// What sub-agents cost beside people: a hundred children with a model of 200 ms run while people write, and
+// the people's times stand beside those of the same daemon without children, in the same run. Also the
+// daemon's own CPU for each child and for each message. `node bench/children.ts [--children 100] [--messages
+// 100] [--checkout DIR]`; prints a table.
 import { parseArgs } from "node:util";
 import { sleep } from "@parley/protocol";
 import type { ModelAnswer, ModelCall } from "@parley/testkit";

@@ -1,5 +1,5 @@
-// What the command line costs: the time from the shell to its exit, beside bare Node, with a gateway that runs, with one that does not.
-// `node bench/cli.ts [--json <file>]`
+// What the command line costs: the time from the shell to its exit, beside bare Node, with a gateway that
+// runs, with one that does not. `node bench/cli.ts [--json <file>]`
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

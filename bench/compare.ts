@@ -1,7 +1,8 @@
-// Two builds beside each other: both daemons run at once on fakes of their own and are asked in turn, twenty-five messages each, so that a busy
-// moment of the machine is busy for both. Then two hundred chats write to each in turn. Read the CPU columns first: they change least with what else
-// the machine does. The threads beside the main one are V8's: garbage and compiling.
-// `npm run bench -- compare <commit or checkout> [--messages 400] [--warm 1000] [--cpu-prof DIR]`; prints a table.
+// Two builds beside each other: both daemons run at once on fakes of their own and are asked in turn,
+// twenty-five messages each, so that a busy moment of the machine is busy for both. Then two hundred chats
+// write to each in turn. Read the CPU columns first: they change least with what else the machine does. The
+// threads beside the main one are V8's: garbage and compiling. `npm run bench -- compare <commit or checkout>
+// [--messages 400] [--warm 1000] [--cpu-prof DIR]`; prints a table.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -44,7 +45,10 @@ interface Measured {
   readonly cpuSeconds: number;
 }
 
-/** A checkout or a bundle as it stands, or a commit, checked out and set up beside this one for as long as the bench runs. */
+/**
+ * A checkout or a bundle as it stands, or a commit, checked out and set up beside this one for as long as the
+ * bench runs.
+ */
 function checkoutOf(asked: string): { readonly path: string; remove(): void } {
   if (existsSync(join(asked, "bin/parley"))) return { path: resolve(asked), remove: () => {} };
   const path = mkdtempSync(join(tmpdir(), "parley-compare-"));
@@ -103,7 +107,9 @@ interface Flooded {
   readonly tookMs: number;
 }
 
-/** Each side's flood in turn, the order reversed each time; the first opens the sessions, and is not counted. */
+/**
+ * Each side's flood in turn, the order reversed each time; the first opens the sessions, and is not counted.
+ */
 async function flooded(sides: readonly Side[]): Promise<readonly Flooded[]> {
   const sums = sides.map(() => ({ mainMs: 0, otherMs: 0, tookMs: 0 }));
   for (const { world } of sides) await flood(world, crowd);

@@ -1,6 +1,7 @@
-// What the console costs a browser: to open it again, to show an answer that grows, and to scroll through ten thousand messages; in Chromium
-// with a real daemon. Times of the renderer's main thread are its processor time, which other work on the machine does not change.
-// `node bench/console.ts [--before <checkout>] [--rounds 7] [--json <file>] [--chromium <program>]`; with a checkout both take turns.
+// What the console costs a browser: to open it again, to show an answer that grows, and to scroll through ten
+// thousand messages; in Chromium with a real daemon. Times of the renderer's main thread are its processor
+// time, which other work on the machine does not change. `node bench/console.ts [--before <checkout>]
+// [--rounds 7] [--json <file>] [--chromium <program>]`; with a checkout both take turns.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

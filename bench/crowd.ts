@@ -1,7 +1,8 @@
-// What the console costs a browser beside ten thousand sessions, 1,500 of them this browser's own conversations and 600 sub-agents of one,
-// and while a turn makes three hundred calls of tools; in Chromium with a real daemon. Times of the renderer's main thread are its
-// processor time, which other work on the machine does not change.
-// `node bench/crowd.ts [--before <checkout>] [--rounds 3] [--calls 300] [--only sidebar|sessionsPage|calls] [--json <file>] [--chromium <program>]`; with a checkout both take turns.
+// What the console costs a browser beside ten thousand sessions, 1,500 of them this browser's own
+// conversations and 600 sub-agents of one, and while a turn makes three hundred calls of tools; in Chromium
+// with a real daemon. Times of the renderer's main thread are its processor time, which other work on the
+// machine does not change. `node bench/crowd.ts [--before <checkout>] [--rounds 3] [--calls 300] [--only
+// sidebar|sessionsPage|calls] [--json <file>] [--chromium <program>]`; with a checkout both take turns.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

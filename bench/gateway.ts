@@ -1,7 +1,8 @@
-// What the daemon itself costs, through its edges: start-up, idle memory and CPU, and per message the time from the platform's event to the model's
-// request and from the model's last byte to the platform's send, cold (the first 40) and warm (after 1,000). Beside it, in the same run, a bot
-// that keeps nothing: poll, ask, send.
-// `node bench/gateway.ts [--messages 300] [--warm 1000] [--bundle FOLDER] [--json FILE]`; prints tables, with the goals of issue 23.
+// What the daemon itself costs, through its edges: start-up, idle memory and CPU, and per message the time
+// from the platform's event to the model's request and from the model's last byte to the platform's send,
+// cold (the first 40) and warm (after 1,000). Beside it, in the same run, a bot that keeps nothing: poll,
+// ask, send. `node bench/gateway.ts [--messages 300] [--warm 1000] [--bundle FOLDER] [--json FILE]`; prints
+// tables, with the goals of issue 23.
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -73,7 +74,9 @@ interface Phase {
   readonly cpuMs: number;
 }
 
-/** The first messages after a start, then those after `--warm`; `cpuSeconds` reads the CPU of whoever answers. */
+/**
+ * The first messages after a start, then those after `--warm`; `cpuSeconds` reads the CPU of whoever answers.
+ */
 async function phases(
   world: Fakes,
   cpuSeconds: () => number,

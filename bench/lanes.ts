@@ -1,6 +1,7 @@
-// What lanes cost. Many chats at once: 200 messages to a model that takes 200 ms, beside the same calls without anything around them. One
-// long session: 2,000 messages, the last hundred against the first, and between them as many that begin a session of their own.
-// `node bench/lanes.ts [--chats 200] [--messages 2000] [--json FILE]`; prints a table, and says whether the promises are kept.
+// What lanes cost. Many chats at once: 200 messages to a model that takes 200 ms, beside the same calls
+// without anything around them. One long session: 2,000 messages, the last hundred against the first, and
+// between them as many that begin a session of their own. `node bench/lanes.ts [--chats 200] [--messages
+// 2000] [--json FILE]`; prints a table, and says whether the promises are kept.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { sleep, systemClock } from "@parley/protocol";
@@ -17,7 +18,10 @@ const chats = Number(values.chats);
 const messages = Number(values.messages);
 const modelMs = 200;
 const hundred = 100;
-/** Promised: all chats are answered in this time with pacing off, and the last hundred take at most this share of the first. */
+/**
+ * Promised: all chats are answered in this time with pacing off, and the last hundred take at most this share
+ * of the first.
+ */
 const promised = { allMs: 1_200, ratio: 1.2 } as const;
 const clock = systemClock();
 
@@ -42,7 +46,9 @@ async function manyChats(): Promise<{ readonly ms: number; readonly bareMs: numb
 interface Spans {
   /** Milliseconds of each message in the one session. */
   readonly session: readonly number[];
-  /** Of the message after it, which begins a session of its own: what the machine was worth at that moment. */
+  /**
+   * Of the message after it, which begins a session of its own: what the machine was worth at that moment.
+   */
   readonly fresh: readonly number[];
 }
 

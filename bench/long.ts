@@ -1,6 +1,7 @@
-// What an old database costs: a daemon on an empty state folder beside one whose database has many sessions and a gigabyte of what was said,
-// started in turn; then messages in turn, to each its own. Read the CPU first: it hardly changes with what else the machine does.
-// `node bench/long.ts [--sessions 10000] [--kilobytes 100] [--starts 3] [--messages 50]`; prints a table. Needs twice the size on the disk.
+// What an old database costs: a daemon on an empty state folder beside one whose database has many sessions
+// and a gigabyte of what was said, started in turn; then messages in turn, to each its own. Read the CPU
+// first: it hardly changes with what else the machine does. `node bench/long.ts [--sessions 10000]
+// [--kilobytes 100] [--starts 3] [--messages 50]`; prints a table. Needs twice the size on the disk.
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";

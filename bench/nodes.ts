@@ -1,6 +1,7 @@
-// What more workers bring and what Redis costs: chats that all write at once to one edge and 1, 2 and 4 workers before a model that takes
-// 200 ms, each worker with eight turns at a time; and one message after the other on one process, on SQLite and on Redis.
-// `node bench/nodes.ts [--chats 100] [--each 3] [--messages 100]`; prints a table. Fakes, nodes and Redis share this machine's cores.
+// What more workers bring and what Redis costs: chats that all write at once to one edge and 1, 2 and 4
+// workers before a model that takes 200 ms, each worker with eight turns at a time; and one message after the
+// other on one process, on SQLite and on Redis. `node bench/nodes.ts [--chats 100] [--each 3] [--messages
+// 100]`; prints a table. Fakes, nodes and Redis share this machine's cores.
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

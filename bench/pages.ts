@@ -1,5 +1,6 @@
-// What reading a page costs, by its size: from HTML to Markdown, as the reading process does it. Told also as a multiple of linkedom's parse of
-// the same page in the same run: the least that any reader with a tree pays. `node bench/pages.ts [--json <file>]`
+// What reading a page costs, by its size: from HTML to Markdown, as the reading process does it. Told also as
+// a multiple of linkedom's parse of the same page in the same run: the least that any reader with a tree
+// pays. `node bench/pages.ts [--json <file>]`
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { pageFetcher, type Dialler } from "@parley/egress";

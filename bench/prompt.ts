@@ -1,6 +1,6 @@
-// What the prompt costs: compile time cold and warm, tokens per mode, throughput of the reply parser. Times are also told as multiples
-// of a baseline that any machine can run (SHA-256 over the same text), so that figures of two machines can be compared.
-// `node bench/prompt.ts [--json <file>]`
+// What the prompt costs: compile time cold and warm, tokens per mode, throughput of the reply parser. Times
+// are also told as multiples of a baseline that any machine can run (SHA-256 over the same text), so that
+// figures of two machines can be compared. `node bench/prompt.ts [--json <file>]`
 import { createHash } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -148,7 +148,8 @@ try {
     estimator: tokenEstimator,
   }));
 
-  // What every turn pays besides, so that its prompt can be shown later: a record of some hundred bytes goes into its commit.
+  // What every turn pays besides, so that its prompt can be shown later: a record of some hundred bytes goes
+  // into its commit.
   const schemas = facts.stable.tools.list.map(({ name, summary }) => ({
     name,
     description: summary.repeat(6),

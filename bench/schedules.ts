@@ -1,7 +1,7 @@
-// What jobs cost: a daemon with ten thousand that wait beside one without, at its start and idle; a thousand slots that fall due at once,
-// per slot, beside messages of the same daemon; and how long people wait while a thousand jobs of every minute run.
-// `node bench/schedules.ts [--jobs 10000] [--slots 1000] [--messages 100] [--idle 30] [--starts 3] [--part waiting,firing,beside]`;
-// prints a table.
+// What jobs cost: a daemon with ten thousand that wait beside one without, at its start and idle; a thousand
+// slots that fall due at once, per slot, beside messages of the same daemon; and how long people wait while a
+// thousand jobs of every minute run. `node bench/schedules.ts [--jobs 10000] [--slots 1000] [--messages 100]
+// [--idle 30] [--starts 3] [--part waiting,firing,beside]`; prints a table.
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,7 +1,8 @@
-// What stays of a long time: people on Telegram, on Discord and at web pages say 50,000 messages to one daemon, each the next one once the
-// one before it is answered. Memory, handles and database are read all the while; a day passes for the database every so many messages.
-// `node bench/soak.ts [--messages 50000] [--day 2000] [--minutes 90] [--svg docs/soak.svg]`; prints a table, and ends with 1 when an
-// answer is missing or double, or when something grew.
+// What stays of a long time: people on Telegram, on Discord and at web pages say 50,000 messages to one
+// daemon, each the next one once the one before it is answered. Memory, handles and database are read all the
+// while; a day passes for the database every so many messages. `node bench/soak.ts [--messages 50000] [--day
+// 2000] [--minutes 90] [--svg docs/soak.svg]`; prints a table, and ends with 1 when an answer is missing or
+// double, or when something grew.
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";

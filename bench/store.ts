@@ -1,6 +1,7 @@
-// How fast the store's drivers are: verbs per second with 1 and 64 callers in flight. SQLite beside the same number of bare write
-// transactions on the same disk in the same run; Redis, on a server of its own on this machine, beside SQLite.
-// `node bench/store.ts [--seconds 2] [--json FILE]`; prints a table. Without redis-server SQLite alone is measured.
+// How fast the store's drivers are: verbs per second with 1 and 64 callers in flight. SQLite beside the same
+// number of bare write transactions on the same disk in the same run; Redis, on a server of its own on this
+// machine, beside SQLite. `node bench/store.ts [--seconds 2] [--json FILE]`; prints a table. Without
+// redis-server SQLite alone is measured.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -110,7 +111,10 @@ async function measure(work: Work, inFlight: number, store: Store): Promise<numb
   return (counts.reduce((sum, n) => sum + n, 0) * 1000) / tookMs;
 }
 
-/** What the disk gives without any grouping: `steps` transactions of one insert each, WAL and synchronous=FULL, per second. */
+/**
+ * What the disk gives without any grouping: `steps` transactions of one insert each, WAL and
+ * synchronous=FULL, per second.
+ */
 function measureBare(steps: number, dir: string): number {
   const db = new DatabaseSync(join(dir, `bare-${steps}.db`));
   db.exec(

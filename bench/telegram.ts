@@ -1,6 +1,7 @@
-// What a Telegram message costs: an update read, an answer rendered and split, beside the least that any bot does with both (JSON.parse,
-// markdown-it). Then a backlog that waits at the start of the daemon: how fast it is durable and answered, and how much memory that takes.
-// `node bench/telegram.ts [--backlog 10000] [--json FILE]`
+// What a Telegram message costs: an update read, an answer rendered and split, beside the least that any bot
+// does with both (JSON.parse, markdown-it). Then a backlog that waits at the start of the daemon: how fast it
+// is durable and answered, and how much memory that takes. `node bench/telegram.ts [--backlog 10000] [--json
+// FILE]`
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
-// What reading and formatting costs: Markdown to Telegram, Discord and web messages, by size. Told also as a multiple of markdown-it's own parse
-// and rendering to HTML of the same text in the same run: the least that a Markdown reply costs anywhere.
-// `node bench/text.ts [--json <file>]`
+// What reading and formatting costs: Markdown to Telegram, Discord and web messages, by size. Told also as a
+// multiple of markdown-it's own parse and rendering to HTML of the same text in the same run: the least that
+// a Markdown reply costs anywhere. `node bench/text.ts [--json <file>]`
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { replyParser } from "@parley/agent";
@@ -10,7 +10,9 @@ import { Bench } from "tinybench";
 
 const { values } = parseArgs({ options: { json: { type: "string" } } });
 
-/** A reply as models write them: about 800 characters with a heading, a list, code, a table, links and styles. */
+/**
+ * A reply as models write them: about 800 characters with a heading, a list, code, a table, links and styles.
+ */
 const reply = `## What changed
 
 The **lane runner** now takes the *longest waiting* lane first; see [the design](https://example.org/design#lanes) for why.

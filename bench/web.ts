@@ -1,5 +1,6 @@
-// What the web costs agents: to fetch and read a page of 1 MB over the guarded dialler, to see a page of 5,000 nodes in the browser (beside
-// Playwright's own snapshots of it), and to have all of this and not use it. `node bench/web.ts [--json <file>] [--chromium <program>]`
+// What the web costs agents: to fetch and read a page of 1 MB over the guarded dialler, to see a page of
+// 5,000 nodes in the browser (beside Playwright's own snapshots of it), and to have all of this and not use
+// it. `node bench/web.ts [--json <file>] [--chromium <program>]`
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

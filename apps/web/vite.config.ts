@@ -5,9 +5,9 @@ import { fileURLToPath } from "node:url";
 import { defineConfig, type Plugin } from "vite";
 
 /**
- * Most people come for the chat: its code comes with the page, not after the page's own. The page's script runs
- * as soon as it is there, and nothing is painted before: a frame without anything on it costs as much as one
- * with.
+ * Most people come for the chat: its code comes with the page, not after the page's own. The page's script
+ * runs as soon as it is there, and nothing is painted before: a frame without anything on it costs as much as
+ * one with.
  */
 function soonWritable(): Plugin {
   return {

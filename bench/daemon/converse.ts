@@ -1,5 +1,5 @@
-// Says one message after the other, so that nothing but the daemon's own way is measured, and notes what lies before and after the model;
-// or lets many chats write at once.
+// Says one message after the other, so that nothing but the daemon's own way is measured, and notes what lies
+// before and after the model; or lets many chats write at once.
 import { sleep } from "@parley/protocol";
 import { clock, type Fakes } from "./daemon.ts";
 

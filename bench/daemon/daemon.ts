@@ -87,7 +87,9 @@ export function homeFor({ telegram, models }: Fakes, defaults: object = {}): Hom
 /** As in bin/parley. */
 const heapFlags = ["--max-semi-space-size=2", "--max-old-space-size=512"];
 
-/** Starts the daemon by bin/parley, with `flags` as bin/parley would; resolves when it says that it is ready. */
+/**
+ * Starts the daemon by bin/parley, with `flags` as bin/parley would; resolves when it says that it is ready.
+ */
 export async function startDaemon(
   home: Home,
   { checkout = here, flags = [], env = {} }: DaemonOptions = {},

@@ -1,4 +1,5 @@
-// Draws lines over a count as a small SVG, readable on light and dark pages: one panel a line, each from zero to its own most.
+// Draws lines over a count as a small SVG, readable on light and dark pages: one panel a line, each from zero
+// to its own most.
 export interface Line {
   readonly name: string;
   readonly points: readonly (readonly [x: number, y: number])[];

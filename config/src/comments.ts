@@ -1,4 +1,4 @@
-// Checks the form of comments in every src folder: no line wider than the formatter's, and no file that opens
+// Checks the form of comments: no line wider than the formatter's, and no file of a src folder that opens
 // with a question word, because such a sentence names no actor.
 import type { SourceFile } from "./source.ts";
 import type { Findings, Tree } from "./tree.ts";
@@ -13,7 +13,10 @@ function findingsOf(file: SourceFile): string[] {
       ? [`${file.path}:${line} has a comment line of ${columns} columns: wrap it at ${mostColumns}`]
       : [],
   );
-  const word = file.opensWithComment ? questionWord.exec(file.comments[0]?.text ?? "")?.[1] : undefined;
+  const word =
+    file.area === "src" && file.opensWithComment
+      ? questionWord.exec(file.comments[0]?.text ?? "")?.[1]
+      : undefined;
   return word === undefined
     ? wide
     : [
@@ -22,5 +25,4 @@ function findingsOf(file: SourceFile): string[] {
       ];
 }
 
-export const commentFindings = (tree: Tree): Findings =>
-  tree.files.filter(({ area }) => area === "src").flatMap(findingsOf);
+export const commentFindings = (tree: Tree): Findings => tree.files.flatMap(findingsOf);

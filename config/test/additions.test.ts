@@ -1,5 +1,5 @@
-// "Listed once" counted: one of each kind is added to a scratch copy, in no more places than AGENTS.md says, and the
-// copy is asked whether it is there wherever people meet it.
+// "Listed once" counted: one of each kind is added to a scratch copy, in no more places than AGENTS.md says,
+// and the copy is asked whether it is there wherever people meet it.
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

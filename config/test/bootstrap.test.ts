@@ -1,4 +1,5 @@
-// What stands behind `npm start`: one set-up at a time whatever dies, exact exit codes and signals, and a `parley` that starts nothing needless.
+// What stands behind `npm start`: one set-up at a time whatever dies, exact exit codes and signals, and a
+// `parley` that starts nothing needless.
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -181,7 +182,10 @@ describe("bin/parley", () => {
   /** File times come from a coarse clock: what happens after this is later on it too. */
   const tick = (): unknown => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
 
-  /** A checkout that is set up, whose "Node" is a script that prints what it was asked to run; and a PATH with no Node on it. */
+  /**
+   * A checkout that is set up, whose "Node" is a script that prints what it was asked to run; and a PATH with
+   * no Node on it.
+   */
   function checkout(): (...args: string[]) => { status: number | null; text: string } {
     const put = (file: string, text: string): void => {
       mkdirSync(path.join(folder, path.dirname(file)), { recursive: true });

@@ -1,4 +1,5 @@
-// Each rule of the house is shown a small tree that breaks it, and one that does not: a rule that cannot fail is no rule.
+// Each rule of the house is shown a small tree that breaks it, and one that does not: a rule that cannot fail
+// is no rule.
 import { describe, expect, test } from "vitest";
 import { commentFindings } from "../src/comments.ts";
 import { contractFindings, contractsMissing, wiringFindings } from "../src/contracts.ts";
@@ -331,8 +332,12 @@ describe("comments", () => {
     expect(commentFindings(oneFile(file, text))).toEqual([]);
   });
 
-  test("tests are not looked at", () =>
-    expect(commentFindings(oneFile("packages/store/test/a.test.ts", comment(200)))).toEqual([]));
+  test("a test's lines are as narrow, and it may open with any word", () => {
+    const inTest = (text: string) => commentFindings(oneFile("packages/store/test/a.test.ts", text));
+    expect(inTest(`${comment(110)}\n`)).toEqual([]);
+    expect(inTest("// What ends a row.\n")).toEqual([]);
+    expect(inTest(`${comment(111)}\n`).join()).toContain("a.test.ts:1 has a comment line of 111 columns");
+  });
 });
 
 test("the size report names the longest file and the widest interface", () => {

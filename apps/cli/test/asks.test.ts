@@ -1,5 +1,5 @@
-// What every command asks of a running gateway, with each of its options; what the lists of an operator say about what
-// is open, decided, held, gone or missing.
+// What every command asks of a running gateway, with each of its options; what the lists of an operator say
+// about what is open, decided, held, gone or missing.
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
 import { fakeGateway, parley, Refusal } from "./fake-gateway.ts";

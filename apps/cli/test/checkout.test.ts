@@ -1,6 +1,6 @@
-// A checkout that follows git, as `parley update` looks at it and changes it: what is newer, older or apart, what is
-// the operator's own, and how it comes to another commit and back. Real git; how a kill is settled stands in the
-// file beside this one that CI runs.
+// A checkout that follows git, as `parley update` looks at it and changes it: what is newer, older or apart,
+// what is the operator's own, and how it comes to another commit and back. Real git; how a kill is settled
+// stands in the file beside this one that CI runs.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,7 +31,9 @@ let work: string;
 let refs: { readonly old: string; readonly middle: string; readonly next: string; readonly side: string };
 const named = (version: string, ref: string): string => `${version} (${ref.slice(0, 10)})`;
 
-/** Each git looks after its folders for as long as all the rest takes: here there is nothing to look after. */
+/**
+ * Each git looks after its folders for as long as all the rest takes: here there is nothing to look after.
+ */
 const quick = { GIT_CONFIG_COUNT: "2", GIT_CONFIG_KEY_0: "maintenance.auto", GIT_CONFIG_VALUE_0: "false" };
 const more = { GIT_CONFIG_KEY_1: "core.fsync", GIT_CONFIG_VALUE_1: "none" };
 

@@ -344,7 +344,10 @@ interface Message {
   text: string;
 }
 
-/** Answers each message with `answers`, one a look at the history; a message that is said again under its key is not new. */
+/**
+ * Answers each message with `answers`, one a look at the history; a message that is said again under its key
+ * is not new.
+ */
 function replying(answers: readonly string[]): Answer {
   const messages: Message[] = [{ seq: 3, role: "assistant", text: "from long ago" }];
   const keys = new Set<string>();

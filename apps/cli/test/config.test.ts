@@ -1,4 +1,5 @@
-// The config in an operator's hands: read, changed with its comments kept, checked; with a broken file and without a gateway.
+// The config in an operator's hands: read, changed with its comments kept, checked; with a broken file and
+// without a gateway.
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";

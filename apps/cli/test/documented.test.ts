@@ -1,4 +1,5 @@
-// Every command that the README, docs/ and deploy/ show is one that there is, with the options that it has: what completion offers is asked.
+// Every command that the README, docs/ and deploy/ show is one that there is, with the options that it has:
+// what completion offers is asked.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,5 @@
-// How a version comes beside the one in force: brought, tried, named once it is whole, and cleared away when it is old.
+// How a version comes beside the one in force: brought, tried, named once it is whole, and cleared away when
+// it is old.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {

@@ -1,5 +1,5 @@
-// What the doctor says of the daemon, of the service that is to bring it back, and of hooks and MCP servers, word by
-// word.
+// What the doctor says of the daemon, of the service that is to bring it back, and of hooks and MCP servers,
+// word by word.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// What an update takes for a page that works: anything that the gateway itself answers, but for errors of its own.
+// What an update takes for a page that works: anything that the gateway itself answers, but for errors of its
+// own.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";

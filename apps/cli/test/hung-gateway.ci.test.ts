@@ -1,4 +1,5 @@
-// Status and stop against a gateway whose process lives and says nothing: both wait for it, so this takes twenty seconds.
+// Status and stop against a gateway whose process lives and says nothing: both wait for it, so this takes
+// twenty seconds.
 import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

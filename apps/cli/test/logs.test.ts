@@ -1,4 +1,5 @@
-// The log as an operator reads it: the last lines over rotations, what is asked for alone, and what is added while one looks.
+// The log as an operator reads it: the last lines over rotations, what is asked for alone, and what is added
+// while one looks.
 import { appendFileSync, mkdirSync, renameSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";

@@ -1,5 +1,5 @@
-// Logging in to an MCP server: the browser that comes back to this command, an address that is pasted, and the
-// two halves of it by themselves.
+// Logging in to an MCP server: the browser that comes back to this command, an address that is pasted, and
+// the two halves of it by themselves.
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { fakeGateway, parley } from "./fake-gateway.ts";

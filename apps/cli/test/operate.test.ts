@@ -1,4 +1,5 @@
-// The operator's commands against a gateway that answers as the test says: what is asked, what is shown, in words and in JSON.
+// The operator's commands against a gateway that answers as the test says: what is asked, what is shown, in
+// words and in JSON.
 import { resolve } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";

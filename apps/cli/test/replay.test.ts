@@ -1,4 +1,5 @@
-// A replay as the command line shows it, a turn that is saved, and a folder of turns with an exit code for CI.
+// A replay as the command line shows it, a turn that is saved, and a folder of turns with an exit code for
+// CI.
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";

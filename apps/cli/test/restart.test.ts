@@ -1,5 +1,5 @@
-// Stop and restart against a gateway that answers as the test says: what is asked, what is waited for, what is said. The real one is driven by
-// the newcomer's test.
+// Stop and restart against a gateway that answers as the test says: what is asked, what is waited for, what
+// is said. The real one is driven by the newcomer's test.
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo, type Socket } from "node:net";

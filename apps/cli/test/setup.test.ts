@@ -1,4 +1,5 @@
-// Setup: what is asked for when nobody can be asked, what is tried before it is written, what is written, and the questions at a terminal.
+// Setup: what is asked for when nobody can be asked, what is tried before it is written, what is written, and
+// the questions at a terminal.
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,5 +1,6 @@
-// `parley update` over an installation with versions beside each other: what a source has, what it would bring, which
-// copy of the database an older version may have, how an end is told, and what goes on after a kill.
+// `parley update` over an installation with versions beside each other: what a source has, what it would
+// bring, which copy of the database an older version may have, how an end is told, and what goes on after a
+// kill.
 import { generateKeyPairSync } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

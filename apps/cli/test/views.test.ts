@@ -1,5 +1,6 @@
 // The whole text of each command's answer, and all that it asks of the gateway, against views/*.txt. What an
-// operator is meant to see anew is taken up by `vitest run --project @parley/cli views -u`, and read in the diff.
+// operator is meant to see anew is taken up by `vitest run --project @parley/cli views -u`, and read in the
+// diff.
 import { describe, expect, onTestFinished, test } from "vitest";
 import { fakeGateway, parley, Refusal, stateFolder, type Run, type RunOptions } from "./fake-gateway.ts";
 import { agents } from "./views/agents.ts";

@@ -1,5 +1,5 @@
-// The documentation as a site: every page and link of docs/ holds, nothing in a page or a query becomes markup,
-// and no path leaves the folder.
+// The documentation as a site: every page and link of docs/ holds, nothing in a page or a query becomes
+// markup, and no path leaves the folder.
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

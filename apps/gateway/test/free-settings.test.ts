@@ -1,4 +1,5 @@
-// What an owner's agent may change, held against the schema and the docs: a key that nobody put on the list is protected.
+// What an owner's agent may change, held against the schema and the docs: a key that nobody put on the list
+// is protected.
 import { readFileSync } from "node:fs";
 import { configJsonSchema, configSchemaAt } from "@parley/config";
 import type { Json, JsonObject } from "@parley/protocol";

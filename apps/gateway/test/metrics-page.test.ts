@@ -73,7 +73,9 @@ const parts = {
   version: "1.2.3",
 } as unknown as WatchedParts;
 
-/** The metrics of a table: one that came since breaks no test, and is taken up where the table is made anew. */
+/**
+ * The metrics of a table: one that came since breaks no test, and is taken up where the table is made anew.
+ */
 function knownIn(table: string, page: string): string {
   const path = new URL(table, import.meta.url);
   const text = existsSync(path) ? readFileSync(path, "utf8") : null;

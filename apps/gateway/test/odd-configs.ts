@@ -1,4 +1,5 @@
-// Configs of a valid shape with odd values: one that has something at nearly every key, of which some places are changed.
+// Configs of a valid shape with odd values: one that has something at nearly every key, of which some places
+// are changed.
 import fc from "fast-check";
 import type { Json, JsonObject } from "@parley/protocol";
 

@@ -26,7 +26,8 @@ async function fixture(text: string) {
   let fails: Error | null = null;
   let answers: readonly string[] = [];
   const loaded = await loadConfig({ env, home });
-  // Changed between the start's reading and the watch: taken up at once, and nothing else happens unasked then.
+  // Changed between the start's reading and the watch: taken up at once, and nothing else happens unasked
+  // then.
   write(text.replace(/}\s*$/, ", logging: { level: 'debug' } }"));
   const made = reloader({
     loaded,

@@ -1,5 +1,5 @@
-// All that dials what somebody names, as the gateway wires it, against everything that leads to this machine: a
-// canary on loopback listens at an open port, and must never hear a word, whatever spelling, resolver and
+// All that dials what somebody names, as the gateway wires it, against everything that leads to this machine:
+// a canary on loopback listens at an open port, and must never hear a word, whatever spelling, resolver and
 // redirects say. Servers of MCP have their own test.
 import { createSocket } from "node:dgram";
 import { Resolver } from "node:dns/promises";

@@ -1,5 +1,5 @@
-// What validation lets through comes up, and what it refuses does not: held against the daemon's own start. More of it in
-// would-start.ci.test.ts.
+// What validation lets through comes up, and what it refuses does not: held against the daemon's own start.
+// More of it in would-start.ci.test.ts.
 import { expect, test } from "vitest";
 import { rich } from "./odd-configs.ts";
 import { bothWords, holdOddConfigs } from "./would-start.ts";

@@ -1,4 +1,5 @@
-// The blocks of a long conversation: they cover it, keep their beginnings, and only those that changed are new.
+// The blocks of a long conversation: they cover it, keep their beginnings, and only those that changed are
+// new.
 import type { ChatMessage } from "@parley/protocol";
 import fc from "fast-check";
 import { expect, test } from "vitest";

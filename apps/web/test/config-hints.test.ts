@@ -67,7 +67,8 @@ test("keys are offered with their help, quoted where they have to be, and withou
     "name: ",
   ]);
   expect(offered("{ gateway: { 'm|")?.[4]).toBe("max-size = max-size");
-  // Of a place that takes one of several blocks, the names of each; of a named entry and of a list's, its own.
+  // Of a place that takes one of several blocks, the names of each; of a named entry and of a list's, its
+  // own.
   expect(offered("{ tools: { a|")).toEqual(["a>", "allow = allow:  = These alone.", "deny = deny: "]);
   expect(offered("{ agents: { ann: { m|")).toEqual(["m>", "model = model: "]);
   expect(offered("{ bindings: [{}, { x|")).toEqual(["x>", "agent = agent: ", "match = match: "]);

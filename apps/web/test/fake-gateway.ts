@@ -1,4 +1,5 @@
-// A gateway for the page's session: codes, tokens, an event log, messages stored once per key; and a line that breaks when the test says.
+// A gateway for the page's session: codes, tokens, an event log, messages stored once per key; and a line
+// that breaks when the test says.
 import type { AddressInfo } from "node:net";
 import type { ChatMessage, RequestFrame } from "@parley/protocol";
 import { onTestFinished } from "vitest";
@@ -15,7 +16,10 @@ export interface FakeGateway {
   tell(event: string, payload: unknown, seq?: number): void;
   /** Cuts every line. */
   cut(): void;
-  /** Called before each answer; `"cut"` breaks the line in its place, after `"silence"` nothing comes, an object refuses. */
+  /**
+   * Called before each answer; `"cut"` breaks the line in its place, after `"silence"` nothing comes, an
+   * object refuses.
+   */
   beforeAnswer: (
     request: RequestFrame,
   ) => undefined | "cut" | "silence" | { readonly code: string; readonly message: string };

@@ -1,5 +1,5 @@
-// What agents write as formulas: TeX that people use is understood, what reaches for the page or grows without
-// end is not.
+// What agents write as formulas: TeX that people use is understood, what reaches for the page or grows
+// without end is not.
 import { expect, test } from "vitest";
 import { treeOf } from "../src/view/rich-text/formula.ts";
 

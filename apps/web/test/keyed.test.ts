@@ -1,4 +1,5 @@
-// What is done once although its answer is lost: the line dies after a request left, before it left, for good, or with a refusal next.
+// What is done once although its answer is lost: the line dies after a request left, before it left, for
+// good, or with a refusal next.
 import { systemClock, systemIds, type MethodName } from "@parley/protocol";
 import { expect, onTestFinished, test } from "vitest";
 import { Act } from "../src/parts/act.ts";

@@ -1,5 +1,5 @@
-// A list whose rows come and go holds the nodes of the rows that are there, and none of those that went: in an
-// hour a conversation draws and drops thousands of blocks.
+// A list whose rows come and go holds the nodes of the rows that are there, and none of those that went: in
+// an hour a conversation draws and drops thousands of blocks.
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";

@@ -1,5 +1,5 @@
-// Draws a list whose rows come and go, and prints how many nodes the page holds each time. A program of its own,
-// because Lit looks for the document once, when it is loaded.
+// Draws a list whose rows come and go, and prints how many nodes the page holds each time. A program of its
+// own, because Lit looks for the document once, when it is loaded.
 import { parseHTML } from "linkedom";
 
 const { document } = parseHTML("<!doctype html><body></body>");

@@ -1,5 +1,5 @@
-// Tables of what small parts of the page answer, with both sides of every limit: times, what waits to be sent, what
-// is kept of conversations, buttons, palette and links.
+// Tables of what small parts of the page answer, with both sides of every limit: times, what waits to be
+// sent, what is kept of conversations, buttons, palette and links.
 import type { ChatMessage } from "@parley/protocol";
 import { expect, test } from "vitest";
 import { offerIn } from "../src/device/offer.ts";

@@ -1,5 +1,5 @@
-// Programs as senders: their addresses, the sessions that these name, and the channel that takes what is said to
-// them.
+// Programs as senders: their addresses, the sessions that these name, and the channel that takes what is said
+// to them.
 import { conversationKey, type Address, type RenderedPart } from "@parley/protocol";
 import { expect, test } from "vitest";
 import { apiAddress, hookAddress, isProgram, programRoute } from "../src/program-address.ts";

@@ -1,5 +1,5 @@
-// A property over every field of an Inbound that a platform's users can write: none gets out of its line or its fence, speaks a template's
-// tokens, or hides what it says.
+// A property over every field of an Inbound that a platform's users can write: none gets out of its line or
+// its fence, speaks a template's tokens, or hides what it says.
 import { inboundSchema, label, type Inbound } from "@parley/protocol";
 import { answerTable } from "@parley/testkit";
 import fc from "fast-check";
@@ -213,7 +213,8 @@ test("no field of a message gets out of its line or fence, speaks a template's t
       expect(
         text.replace(/(?<=[[\p{L}\p{M}]--\p{Script=Latin}])[\u200C\u200D](?=\p{L})|\p{RGI_Emoji}/gv, ""),
       ).not.toMatch(invisible);
-      // Every line that reads as one of ours is one of ours: there are as many as the parts of the message ask for.
+      // Every line that reads as one of ours is one of ours: there are as many as the parts of the message
+      // ask for.
       const outside = text.replace(
         /<<<BEGIN_PARLEY_(MEMORY|STARTUP|DOCUMENT) [\s\S]*?<<<END_PARLEY_\1 [^\n]*/g,
         "",

@@ -1,4 +1,5 @@
-// A real Chromium over egress's proxy against a site on 127.0.0.1, and a canary beside it that nothing may reach.
+// A real Chromium over egress's proxy against a site on 127.0.0.1, and a canary beside it that nothing may
+// reach.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";

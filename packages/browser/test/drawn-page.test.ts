@@ -1,5 +1,5 @@
-// How a page of the agent's own is drawn, over a browser that is played: what it may load, what is kept of what it says,
-// what its scripts answer and how long they may take; and how each failure of a look is told.
+// How a page of the agent's own is drawn, over a browser that is played: what it may load, what is kept of
+// what it says, what its scripts answer and how long they may take; and how each failure of a look is told.
 import { EventEmitter } from "node:events";
 import { canvasPolicy, isFault, withBridge } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";

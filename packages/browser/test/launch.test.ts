@@ -1,4 +1,5 @@
-// Which Chromium is started, and with what: a script stands in for it, writes down how it was called, and ends.
+// Which Chromium is started, and with what: a script stands in for it, writes down how it was called, and
+// ends.
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join, relative } from "node:path";

@@ -1,5 +1,6 @@
-// A server that writes down each request as it comes in, whole, and answers as a test says. Names that a client
-// draws anew for each request (the boundary between the parts of a form, the files in it) are shortened.
+// A server that writes down each request as it comes in, whole, and answers as a test says. Names that a
+// client draws anew for each request (the boundary between the parts of a form, the files in it) are
+// shortened.
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";

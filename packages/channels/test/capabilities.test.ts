@@ -1,4 +1,5 @@
-// What each platform can, a second time and as a whole: a wrong default sends what the platform refuses, or holds back what it takes.
+// What each platform can, a second time and as a whole: a wrong default sends what the platform refuses, or
+// holds back what it takes.
 import { expect, test } from "vitest";
 import { discordActions, discordCapabilities, telegramActions, telegramCapabilities } from "@parley/channels";
 import * as discordLimits from "../src/discord/capabilities.ts";

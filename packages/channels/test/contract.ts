@@ -1,5 +1,6 @@
-// What every channel must keep, run against a platform that the caller plays. A driver is not done before this suite is called on it.
-// A case that a channel cannot have is skipped by name, with the reason in the test's title.
+// What every channel must keep, run against a platform that the caller plays. A driver is not done before
+// this suite is called on it. A case that a channel cannot have is skipped by name, with the reason in the
+// test's title.
 import {
   type Address,
   type ChannelEvent,
@@ -43,7 +44,10 @@ type ContractCase = (typeof contractCases)[number];
 
 interface ContractPlatform {
   readonly channel: Channel;
-  /** A person writes. `dm`: privately; `mention`: in a group, naming the bot; `bystander`: in a group, to nobody. */
+  /**
+   * A person writes. `dm`: privately; `mention`: in a group, naming the bot; `bystander`: in a group, to
+   * nobody.
+   */
   says(how: "dm" | "mention" | "bystander", text: string): void;
   /** How many events the platform has seen acknowledged. */
   acknowledged(): number;

@@ -1,5 +1,5 @@
-// What a channel keeps of trouble: how long it waits before it asks again, which state it shows meanwhile, and
-// what stands in the log, once for each change.
+// What a channel keeps of trouble: how long it waits before it asks again, which state it shows meanwhile,
+// and what stands in the log, once for each change.
 import { Fault, type FaultCode, type Ids, type Log, silentLog } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";

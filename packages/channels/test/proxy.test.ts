@@ -1,4 +1,5 @@
-// The way over an HTTP proxy: everything goes through it, and what it does not let through was certainly not sent.
+// The way over an HTTP proxy: everything goes through it, and what it does not let through was certainly not
+// sent.
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";

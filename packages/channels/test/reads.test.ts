@@ -1,4 +1,5 @@
-// Fetching a file from a server that stalls, trickles or sends too much: a conversation waits for it, so its times are bounds to the millisecond.
+// Fetching a file from a server that stalls, trickles or sends too much: a conversation waits for it, so its
+// times are bounds to the millisecond.
 import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,5 +1,5 @@
-// Which values have the form that a platform promises, what is kept of those that have it in part, and how the
-// rest is named.
+// Which values have the form that a platform promises, what is kept of those that have it in part, and how
+// the rest is named.
 import { expect, test } from "vitest";
 import { amount, count, finite, flag, integer, list, object, snowflakeId, text } from "../src/salvage.ts";
 

@@ -1,5 +1,5 @@
-// One exchange with a server: what may have been sent when it fails, each of its times on both sides, and which
-// connection it takes.
+// One exchange with a server: what may have been sent when it fails, each of its times on both sides, and
+// which connection it takes.
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";

@@ -1,4 +1,5 @@
-// A node over one store: which connections it opens, stops and makes anew as it leads, loses an account, or the config changes.
+// A node over one store: which connections it opens, stops and makes anew as it leads, loses an account, or
+// the config changes.
 import type { Channel, ChannelHealth, Receive } from "@parley/channels";
 import { accountKey, silentLog } from "@parley/protocol";
 import { silentBus } from "@parley/queue";

@@ -1,4 +1,5 @@
-// Who leads, on a virtual clock: never two at once, also when one is paused past its term, is cut off from the store, or its answers are lost.
+// Who leads, on a virtual clock: never two at once, also when one is paused past its term, is cut off from
+// the store, or its answers are lost.
 import { Fault, silentLog, type Log } from "@parley/protocol";
 import { sqliteStore, type Cells, type SqliteStore } from "@parley/store";
 import { virtualClock, type VirtualClock } from "@parley/testkit";

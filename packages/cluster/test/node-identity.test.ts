@@ -1,4 +1,5 @@
-// Where a process stands: one to a place, by number or by name, and what the next one in its place learns of it.
+// Where a process stands: one to a place, by number or by name, and what the next one in its place learns of
+// it.
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// The roll of a process that is alone on its store lets the disk rest, and is right all the same when somebody looks.
+// The roll of a process that is alone on its store lets the disk rest, and is right all the same when
+// somebody looks.
 import { silentLog, type Log } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { sqliteStore } from "@parley/store";

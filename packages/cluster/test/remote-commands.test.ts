@@ -1,4 +1,5 @@
-// Commands of another node, in virtual time: what is asked of it, how often, and what is made of its answers or its silence.
+// Commands of another node, in virtual time: what is asked of it, how often, and what is made of its answers
+// or its silence.
 import { silentLog, type Log, type SessionKey } from "@parley/protocol";
 import type { Command, CommandRecord, Commands, Rooted } from "@parley/tools";
 import { virtualClock } from "@parley/testkit";

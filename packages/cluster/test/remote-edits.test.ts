@@ -1,5 +1,5 @@
-// What a node that does not lead an account does with it: the leader types and edits in its place, the newest text in
-// the platform's pace, and nothing more once the message is settled.
+// What a node that does not lead an account does with it: the leader types and edits in its place, the newest
+// text in the platform's pace, and nothing more once the message is settled.
 import type { Channel } from "@parley/channels";
 import { Fault, silentLog, type Action, type Address } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
@@ -13,7 +13,9 @@ const to = (account: string): Address =>
 const edit = (messageId: string, text: string): Edit =>
   ({ kind: "edit", messageId, text }) as unknown as Edit;
 
-/** A leader of the accounts `a` and `b`, a worker that tells it, and what reaches the platform with its time. */
+/**
+ * A leader of the accounts `a` and `b`, a worker that tells it, and what reaches the platform with its time.
+ */
 function stage(answers: readonly (Error | null)[] = []) {
   const clock = virtualClock();
   const [worker, leader] = buses(2);

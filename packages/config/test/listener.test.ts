@@ -1,4 +1,5 @@
-// Who listens at a port that is taken, told to a person: by name and process, with a command that is cut at its end.
+// Who listens at a port that is taken, told to a person: by name and process, with a command that is cut at
+// its end.
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";

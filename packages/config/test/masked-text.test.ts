@@ -1,4 +1,5 @@
-// The config file's text goes out without its secrets and comes back with them, byte for byte where nobody changed it.
+// The config file's text goes out without its secrets and comes back with them, byte for byte where nobody
+// changed it.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { maskedText, unmaskedText } from "../src/file/masked-text.ts";

@@ -44,7 +44,9 @@ const agents = `agents: {
     { id: "words", memorySearch: { query: { hybrid: { enabled: false } } } },
   ] }`;
 
-/** The keys of a table: a key that came since breaks no test, and is taken up where the table is made anew. */
+/**
+ * The keys of a table: a key that came since breaks no test, and is taken up where the table is made anew.
+ */
 function keysIn(table: string): (leaf: string) => boolean {
   const path = new URL(table, import.meta.url);
   const text = existsSync(path) ? readFileSync(path, "utf8") : null;

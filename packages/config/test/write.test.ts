@@ -1,4 +1,5 @@
-// A file is replaced whole or not at all, keeps its mode and its link, and whoever may not write is told where.
+// A file is replaced whole or not at all, keeps its mode and its link, and whoever may not write is told
+// where.
 import {
   chmodSync,
   mkdirSync,

@@ -1,4 +1,5 @@
-// Who may call from where, what is counted against whom, and what of a call is recorded: both sides of each limit.
+// Who may call from where, what is counted against whom, and what of a call is recorded: both sides of each
+// limit.
 import type { Refusals } from "@parley/access";
 import { Fault, methods, type ConnectParams, type MethodName, type Scope } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";

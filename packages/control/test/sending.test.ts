@@ -1,4 +1,5 @@
-// What goes out: numbers for a scrape, frames to a socket that is slow, events in order, answers to a repeated key.
+// What goes out: numbers for a scrape, frames to a socket that is slow, events in order, answers to a
+// repeated key.
 import { EventEmitter } from "node:events";
 import { silentLog } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";

@@ -1,5 +1,5 @@
-// The page's files: compressed as the browser takes them, known by their content, kept for good where their name says
-// it, and read anew when they change.
+// The page's files: compressed as the browser takes them, known by their content, kept for good where their
+// name says it, and read anew when they change.
 import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

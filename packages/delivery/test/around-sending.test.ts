@@ -1,5 +1,5 @@
-// What is decided around a message: which ones an action means, what is looked up, dropped, overtaken, and who is
-// told. The outbox stands by as a list.
+// What is decided around a message: which ones an action means, what is looked up, dropped, overtaken, and
+// who is told. The outbox stands by as a list.
 import {
   conversationKey,
   Fault,

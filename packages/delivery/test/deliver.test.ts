@@ -1,4 +1,5 @@
-// One conversation's deliveries under a lease, over a real outbox and a platform that answers as the test says.
+// One conversation's deliveries under a lease, over a real outbox and a platform that answers as the test
+// says.
 import { loopback, telegram, type Channel, type SendOptions } from "@parley/channels";
 import {
   accountKey,

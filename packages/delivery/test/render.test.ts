@@ -1,4 +1,5 @@
-// What becomes of an answer on a channel: what says that it is late, what stands in the first message and what in the last, and how files are parted.
+// What becomes of an answer on a channel: what says that it is late, what stands in the first message and
+// what in the last, and how files are parted.
 import { loopback } from "@parley/channels";
 import { formatContent, type Content, type MediaFile, type Part } from "@parley/protocol";
 import type { DeliveryView } from "@parley/store";

@@ -1,5 +1,5 @@
-// The platform calls of one part: what is edited, what is written anew in place of a refused edit, and what the
-// caller gets back.
+// The platform calls of one part: what is edited, what is written anew in place of a refused edit, and what
+// the caller gets back.
 import { loopback, type Channel } from "@parley/channels";
 import { Fault, formatContent, type Address, type Content, type Receipt } from "@parley/protocol";
 import type { PartView } from "@parley/store";

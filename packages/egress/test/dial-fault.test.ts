@@ -1,5 +1,5 @@
-// What an error of the network becomes: who is named, why, and whether the call may be repeated. And what operators
-// write of hosts and networks, as rules of addresses.
+// What an error of the network becomes: who is named, why, and whether the call may be repeated. And what
+// operators write of hosts and networks, as rules of addresses.
 import { Fault } from "@parley/protocol";
 import { expect, test } from "vitest";
 import { dialFault } from "../src/dial-fault.ts";

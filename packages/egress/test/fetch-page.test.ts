@@ -1,4 +1,5 @@
-// Pages fetched from servers on loopback and read in a process: kinds, limits, the cache, and processes killed.
+// Pages fetched from servers on loopback and read in a process: kinds, limits, the cache, and processes
+// killed.
 import { gzipSync } from "node:zlib";
 import { isFault, systemClock, type FaultCode } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";

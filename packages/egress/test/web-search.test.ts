@@ -295,7 +295,8 @@ it("says of all that failed why, in the order in which they were asked, with the
     "The search failed: Brave Search answers 503; Tavily answers 400; Exa answers 429: too many searches.";
   await expect(search()).rejects.toMatchObject({ code: "rate_limited", message: told });
   expect(asked.map(({ path }) => path.split("/")[1])).toEqual(["brave", "tavily", "exa"]);
-  // What one question was wrong for says nothing of the next; who is down or limits us is not asked again yet.
+  // What one question was wrong for says nothing of the next; who is down or limits us is not asked again
+  // yet.
   asked.length = 0;
   await expect(search()).rejects.toMatchObject({ code: "rate_limited", message: told });
   expect(asked.map(({ path }) => path.split("/")[1])).toEqual(["tavily"]);

@@ -1,5 +1,6 @@
-// Servers by HTTP against everything that leads to this machine: the address that the operator wrote is dialled,
-// and whatever a server names after it (a redirect, the metadata of its login, its endpoints) is judged.
+// Servers by HTTP against everything that leads to this machine: the address that the operator wrote is
+// dialled, and whatever a server names after it (a redirect, the metadata of its login, its endpoints) is
+// judged.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { closedHosts, fakeOAuthMcp, type OAuthOdds } from "@parley/testkit";

@@ -1,5 +1,5 @@
-// One connection over HTTP to a server that a test plays in this process: what goes out by the guarded fetch and for
-// how long, what is made of answers and failures, and when the connection is told to be gone.
+// One connection over HTTP to a server that a test plays in this process: what goes out by the guarded fetch
+// and for how long, what is made of answers and failures, and when the connection is told to be gone.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Refusal } from "@parley/egress";

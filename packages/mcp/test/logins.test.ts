@@ -1,5 +1,5 @@
-// A login step by step, against an authorization server on 127.0.0.1 and in virtual time: which answer of a person
-// counts and what is said of every other, how long a login stays open, and when a token is renewed.
+// A login step by step, against an authorization server on 127.0.0.1 and in virtual time: which answer of a
+// person counts and what is said of every other, how long a login stays open, and when a token is renewed.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// What people see of a server: its state, what is pinned of this server and not of the one before it, and no secret.
+// What people see of a server: its state, what is pinned of this server and not of the one before it, and no
+// secret.
 import { expect, test } from "vitest";
 import { afterListing } from "../src/pins.ts";
 import { identityOf, type ServerSettings } from "../src/settings.ts";

@@ -1,5 +1,6 @@
-// The servers of a config over HTTP, played in this process: which tools a turn has of each and why others are not there,
-// which calls are refused by what was approved and configured since, and what people see and change.
+// The servers of a config over HTTP, played in this process: which tools a turn has of each and why others
+// are not there, which calls are refused by what was approved and configured since, and what people see and
+// change.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { isFault, type JsonObject, type Log } from "@parley/protocol";

@@ -1,5 +1,5 @@
-// A server that is a program: small programs of the shell stand in for it. What goes in and comes out, what is said of
-// each end, how it is asked to end, and what of its environment and its errors is seen.
+// A server that is a program: small programs of the shell stand in for it. What goes in and comes out, what
+// is said of each end, how it is asked to end, and what of its environment and its errors is seen.
 import { realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { isFault } from "@parley/protocol";

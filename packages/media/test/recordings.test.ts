@@ -1,5 +1,5 @@
-// Recordings of browsers: the Opus of a WebM becomes Ogg packet for packet, programs hear it, and what is torn
-// or made up is told.
+// Recordings of browsers: the Opus of a WebM becomes Ogg packet for packet, programs hear it, and what is
+// torn or made up is told.
 import { existsSync } from "node:fs";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

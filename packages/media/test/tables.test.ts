@@ -1,5 +1,6 @@
 // Whole tables of what sounds, pictures and spoken texts become, and of what a drawing service is asked and
-// answers, with both sides of every limit. After a wanted change: `vitest run --project @parley/media tables -u`.
+// answers, with both sides of every limit. After a wanted change: `vitest run --project @parley/media tables
+// -u`.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { answerTable, laterAnswerTable, virtualClock } from "@parley/testkit";

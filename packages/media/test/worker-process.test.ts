@@ -1,5 +1,5 @@
-// Tasks of a process of its own, which a test plays: how long it may take to start and to answer, what is told when it
-// dies, which task gets which process, and that none is left behind.
+// Tasks of a process of its own, which a test plays: how long it may take to start and to answer, what is
+// told when it dies, which task gets which process, and that none is left behind.
 import { isFault, type Clock } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { expect, onTestFinished, test } from "vitest";

@@ -1,5 +1,5 @@
-// What an engine keeps and lets go between questions: an index that breaks, passages that move, what was said, and
-// what it tells of files and questions that are no use.
+// What an engine keeps and lets go between questions: an index that breaks, passages that move, what was
+// said, and what it tells of files and questions that are no use.
 import { createHash } from "node:crypto";
 import {
   chmodSync,

@@ -1,4 +1,5 @@
-// Which passages words find, and in which order: rare words decide, frequent ones tip the scales, and what stands everywhere tells nothing.
+// Which passages words find, and in which order: rare words decide, frequent ones tip the scales, and what
+// stands everywhere tells nothing.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { keywordRows } from "../src/search/keywords.ts";
 import { indexed, type Indexed } from "./indexed.ts";

@@ -1,4 +1,5 @@
-// How the memory's process is used and given up: who is waited for, how long, and what each of its ends means.
+// How the memory's process is used and given up: who is waited for, how long, and what each of its ends
+// means.
 import type { ChildProcess } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { virtualClock, type VirtualClock } from "@parley/testkit";

@@ -1,4 +1,5 @@
-// The process that keeps the indexes: none until something is asked, another one after a death, none when idle.
+// The process that keeps the indexes: none until something is asked, another one after a death, none when
+// idle.
 import { execFileSync } from "node:child_process";
 import { afterEach, expect, test } from "vitest";
 import { systemClock } from "@parley/protocol";

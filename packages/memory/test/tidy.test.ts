@@ -1,5 +1,5 @@
-// Which lines of the notes are put together at night, and what an accepted change writes: the limits of each, several
-// in one file, line ends, and what changed meanwhile.
+// Which lines of the notes are put together at night, and what an accepted change writes: the limits of each,
+// several in one file, line ends, and what changed meanwhile.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

@@ -1,4 +1,5 @@
-// How vectors come to be there: in which requests, how long after a failure, by which model, and what is left of a request that ended.
+// How vectors come to be there: in which requests, how long after a failure, by which model, and what is left
+// of a request that ended.
 import { Fault } from "@parley/protocol";
 import { virtualClock, type VirtualClock } from "@parley/testkit";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -28,7 +29,9 @@ interface Fake extends Embedder {
   answer: ((texts: readonly string[]) => Promise<readonly Float32Array[]>) | null;
 }
 
-/** A text is as near to another as their first characters say: `a` has the one axis, `b` the other, `ab` both. */
+/**
+ * A text is as near to another as their first characters say: `a` has the one axis, `b` the other, `ab` both.
+ */
 function fake(id: string, axes = "abcd"): Fake {
   const vectorOf = (text: string): Float32Array => {
     const values = axes.split("").map((axis) => (text.includes(axis) ? 1 : 0));

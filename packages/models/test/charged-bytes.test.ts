@@ -1,4 +1,5 @@
-// A request's bytes without its pictures: the same as a search for every run of base64, wherever runs begin and end.
+// A request's bytes without its pictures: the same as a search for every run of base64, wherever runs begin
+// and end.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { chargedBytes } from "../src/sdk/charged-bytes.ts";

@@ -1,4 +1,5 @@
-// What the tests of this package have in common: a request, a way to read a stream to its end, and the three wires of our own fake.
+// What the tests of this package have in common: a request, a way to read a stream to its end, and the three
+// wires of our own fake.
 import { silentLog, type Clock, systemClock } from "@parley/protocol";
 import type { Model, ModelEvent, ModelMessage, ModelRequest } from "../src/index.ts";
 import {

@@ -1,5 +1,5 @@
-// Events of a chat completions stream one by one: which parts they become, which call a piece belongs to, what
-// is counted, and how the answer is said to have ended.
+// Events of a chat completions stream one by one: which parts they become, which call a piece belongs to,
+// what is counted, and how the answer is said to have ended.
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import type { JsonObject } from "@parley/protocol";
 import { expect, test } from "vitest";

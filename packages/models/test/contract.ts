@@ -7,7 +7,10 @@ import { ask, asking, collect, weatherTool } from "./collect.ts";
 export interface ModelStage {
   readonly model: Model;
   readonly clock: VirtualClock;
-  /** Arranges what the next call answers, and returns what to ask for it. `call`: `weather` with `{"city":"Oslo"}`. */
+  /**
+   * Arranges what the next call answers, and returns what to ask for it. `call`: `weather` with
+   * `{"city":"Oslo"}`.
+   */
   arrange(answer: "words" | "call" | "failure" | "hang"): string;
   close(): Promise<void>;
 }

@@ -1,4 +1,5 @@
-// The providers against a server that we did not write (aimock), so that they do not lean on the habits of our own fakes.
+// The providers against a server that we did not write (aimock), so that they do not lean on the habits of
+// our own fakes.
 import { LLMock } from "@copilotkit/aimock";
 import { type Clock, silentLog, systemClock } from "@parley/protocol";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";

@@ -9,7 +9,8 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-// The long tier cuts at every byte (cut.long.test.ts); here the ends of all events, their neighbours, and samples between.
+// The long tier cuts at every byte (cut.long.test.ts); here the ends of all events, their neighbours, and
+// samples between.
 describe.each(wires)("$name, cut in the middle", (wire) => {
   it.each([false, true])("is never taken for an answer (connection reset: %s)", async (reset) => {
     const { bytes, boundaries } = recorded(wire.wire);

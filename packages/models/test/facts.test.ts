@@ -1,4 +1,5 @@
-// What is known of models without a config, a second time: sizes, prices and levels of thinking decide what is sent and what is shown as spent.
+// What is known of models without a config, a second time: sizes, prices and levels of thinking decide what
+// is sent and what is shown as spent.
 import { noUsage, thinkingLevels, type ThinkingLevel } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";

@@ -1,4 +1,5 @@
-// Gemini's stream is small enough to write out here: no names, no end mark, the finish reason in the last chunk is its terminal event.
+// Gemini's stream is small enough to write out here: no names, no end mark, the finish reason in the last
+// chunk is its terminal event.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { silentLog, systemClock, type Clock } from "@parley/protocol";

@@ -1,5 +1,5 @@
-// A request of chat completions for each thing that a prompt may hold, byte for byte, and what becomes of answers
-// that an SDK reads whole.
+// A request of chat completions for each thing that a prompt may hold, byte for byte, and what becomes of
+// answers that an SDK reads whole.
 import type { LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import { describe, expect, test } from "vitest";
 import { completionsLetter } from "../src/wire/completions-letter.ts";

@@ -1,5 +1,5 @@
-// What each provider's server is sent, whole: the address, the headers that say something, and the body, for a
-// conversation with everything and for one with nothing. A diff in test/tables/requests-*.txt is a diff in
+// What each provider's server is sent, whole: the address, the headers that say something, and the body, for
+// a conversation with everything and for one with nothing. A diff in test/tables/requests-*.txt is a diff in
 // behaviour.
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";

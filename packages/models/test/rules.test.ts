@@ -1,5 +1,6 @@
-// The table of docs/models.md, a row each: a conversation with thoughts, calls side by side and a picture among their results, against a server
-// that refuses what the vendor refuses. What was sent is recorded whole in `recorded/`.
+// The table of docs/models.md, a row each: a conversation with thoughts, calls side by side and a picture
+// among their results, against a server that refuses what the vendor refuses. What was sent is recorded whole
+// in `recorded/`.
 import { silentLog, systemClock, type AssistantContent } from "@parley/protocol";
 import { afterAll, beforeEach, beforeAll, describe, expect, it } from "vitest";
 import { modelsFrom, type Model, type ModelApi, type ModelMessage } from "../src/index.ts";

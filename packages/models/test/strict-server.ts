@@ -1,4 +1,5 @@
-// The strict vendors behind one port. The first request to a vendor is answered with a thought and two calls side by side, the next ones with words.
+// The strict vendors behind one port. The first request to a vendor is answered with a thought and two calls
+// side by side, the next ones with words.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { JsonObject } from "@parley/protocol";

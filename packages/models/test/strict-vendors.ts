@@ -1,4 +1,5 @@
-// Vendors' servers that refuse what the vendors refuse, written from their references and from what people report of them, not from our code.
+// Vendors' servers that refuse what the vendors refuse, written from their references and from what people
+// report of them, not from our code.
 type Fields = { readonly [field: string]: unknown };
 
 export interface Vendor {

@@ -1,5 +1,6 @@
-// Whole tables of what is decided about models: kinds of failure, waits, counts, prices, levels, scripts, each
-// with both sides of every limit. After a wanted change: `vitest run --project @parley/models tables -u`.
+// Whole tables of what is decided about models: kinds of failure, waits, counts, prices, levels, scripts,
+// each with both sides of every limit. After a wanted change: `vitest run --project @parley/models tables
+// -u`.
 import { answerTable, laterAnswerTable, virtualClock } from "@parley/testkit";
 import { thinkingLevels } from "@parley/protocol";
 import { expect, test } from "vitest";

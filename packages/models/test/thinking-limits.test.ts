@@ -1,5 +1,5 @@
-// How much a model may think beside its answer, where thoughts and answer share one limit, and when Anthropic is
-// asked not to think because the answer under way has no signed thought.
+// How much a model may think beside its answer, where thoughts and answer share one limit, and when Anthropic
+// is asked not to think because the answer under way has no signed thought.
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,5 +1,5 @@
-// Answers in forms that no reference shows and real servers send all the same: what was answered is never thrown away for its form, and counts
-// that a cap relies on are never missing, negative or absurd.
+// Answers in forms that no reference shows and real servers send all the same: what was answered is never
+// thrown away for its form, and counts that a cap relies on are never missing, negative or absurd.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { silentLog, systemClock } from "@parley/protocol";

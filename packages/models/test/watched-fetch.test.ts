@@ -1,4 +1,5 @@
-// The `fetch` that SDKs are given: what it makes of each kind of response, what it tells of it, and what it sends.
+// The `fetch` that SDKs are given: what it makes of each kind of response, what it tells of it, and what it
+// sends.
 import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

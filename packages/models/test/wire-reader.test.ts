@@ -94,7 +94,9 @@ async function whole({ reader, told }: Call): Promise<string> {
   return [`  ${begun}; ${told.join(" ")}`, ...parts.map((part) => `    ${part}`)].join("\n");
 }
 
-/** The pieces one after the other, each read by the other side before the next where the network allows it. */
+/**
+ * The pieces one after the other, each read by the other side before the next where the network allows it.
+ */
 const stream =
   (...pieces: readonly (string | Uint8Array)[]): Answer =>
   async (response) => {

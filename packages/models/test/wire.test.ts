@@ -1,4 +1,5 @@
-// Our own wire beside the SDK that it stands in for: both write the same request, byte for byte, and read the same answer from the same stream.
+// Our own wire beside the SDK that it stands in for: both write the same request, byte for byte, and read the
+// same answer from the same stream.
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";

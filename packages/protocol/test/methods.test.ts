@@ -1,6 +1,6 @@
-// Who may call what, and what comes back: the table of the control plane stands a second time in methods.txt. A
-// right that widens, or a field that an operator no longer sees, is a line that differs. A new method is taken
-// up by `vitest run --project @parley/protocol methods -u`.
+// Who may call what, and what comes back: the table of the control plane stands a second time in methods.txt.
+// A right that widens, or a field that an operator no longer sees, is a line that differs. A new method is
+// taken up by `vitest run --project @parley/protocol methods -u`.
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { methods, pushSubscription } from "../src/index.ts";

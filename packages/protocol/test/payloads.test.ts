@@ -1,4 +1,5 @@
-// What is stored of messages and answers: read back as it was written, and refused where another version wrote it.
+// What is stored of messages and answers: read back as it was written, and refused where another version
+// wrote it.
 import { expect, test } from "vitest";
 import {
   formatContent,

@@ -1,4 +1,5 @@
-// What people are shown of a text that somebody hostile wrote: nothing hides in it, nothing moves, nothing looks like something else.
+// What people are shown of a text that somebody hostile wrote: nothing hides in it, nothing moves, nothing
+// looks like something else.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { visibleText } from "../src/index.ts";

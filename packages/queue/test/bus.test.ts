@@ -1,4 +1,5 @@
-// Words between processes: heard by all others, by nobody twice, lost while Redis is away and carried again when it is back.
+// Words between processes: heard by all others, by nobody twice, lost while Redis is away and carried again
+// when it is back.
 import { silentLog, systemIds } from "@parley/protocol";
 import { lacks, program, type RedisServer, redisServer } from "@parley/testkit";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";

@@ -1,4 +1,5 @@
-// What the lane runner makes of work that failed: when it is tried again, what is buried, and what is said of it.
+// What the lane runner makes of work that failed: when it is tried again, what is buried, and what is said of
+// it.
 import { expect, onTestFinished, test } from "vitest";
 import { Fault, type Log } from "@parley/protocol";
 import type { Idle, Lease, Release } from "@parley/store";

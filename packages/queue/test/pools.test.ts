@@ -1,4 +1,5 @@
-// The pools of a process: how much one lease brings, how long it lasts, how many run at once, and who delivers for whom.
+// The pools of a process: how much one lease brings, how long it lasts, how many run at once, and who
+// delivers for whom.
 import { expect, onTestFinished, test } from "vitest";
 import { conversationKey, silentLog, sleep, type Log, type SessionKey } from "@parley/protocol";
 import { sqliteStore, type Lease } from "@parley/store";
@@ -221,7 +222,10 @@ test("short background work keeps a smaller distance beside people, and none onc
   expect(pace.leftMs()).toBe(15);
 });
 
-/** Starts turns of people that make way `steps` times each, `stepMs` apart; returns when each step of each went on. */
+/**
+ * Starts turns of people that make way `steps` times each, `stepMs` apart; returns when each step of each
+ * went on.
+ */
 async function stepsOf(
   people: number,
   { steps, busy, stop }: { steps: number; busy: () => number; stop?: AbortSignal },
@@ -348,7 +352,10 @@ test("a bug after everything was sent fails nothing and frees the conversation",
   expect(await store.outbox.list("loopback:one", 9)).toMatchObject([{ holder: null, atMs: null }]);
 });
 
-/** A process whose sends take as long as told, and its drain: when it ended, and whether the sends were aborted. */
+/**
+ * A process whose sends take as long as told, and its drain: when it ended, and whether the sends were
+ * aborted.
+ */
 async function draining(sendMs: number, more: { readonly led?: boolean; readonly isAway?: boolean } = {}) {
   const aborted: string[] = [];
   const sent: string[] = [];

@@ -1,4 +1,5 @@
-// A write that the store cannot take now: repeated while that may pass, and never where it may have been done.
+// A write that the store cannot take now: repeated while that may pass, and never where it may have been
+// done.
 import { expect, test } from "vitest";
 import { Fault } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";

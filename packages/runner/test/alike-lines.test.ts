@@ -1,5 +1,5 @@
-// Which lines of the notes the upkeep is shown and may propose to change, and what is remembered of that and for how
-// long. A real store, time that stands still unless a test moves it.
+// Which lines of the notes the upkeep is shown and may propose to change, and what is remembered of that and
+// for how long. A real store, time that stands still unless a test moves it.
 import { noRedaction } from "@parley/agent";
 import { virtualClock } from "@parley/testkit";
 import { expect, onTestFinished, test } from "vitest";

@@ -1,4 +1,5 @@
-// Where a growing answer may be cut into messages: between whole blocks, never where the rest would read differently.
+// Where a growing answer may be cut into messages: between whole blocks, never where the rest would read
+// differently.
 import { expect, test } from "vitest";
 import { paragraphsEnd } from "../src/streaming/block-stream.ts";
 

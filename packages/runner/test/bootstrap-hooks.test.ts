@@ -1,4 +1,5 @@
-// Modules of the operator between the workspace and the prompt: what they may do, and how each way of being broken is told.
+// Modules of the operator between the workspace and the prompt: what they may do, and how each way of being
+// broken is told.
 import { mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// Whole cards as a chat gets them: requests for approval, questions, proposed changes of notes, and what stands there
-// when they are over. After a wanted change: `vitest run --project @parley/runner cards -u`.
+// Whole cards as a chat gets them: requests for approval, questions, proposed changes of notes, and what
+// stands there when they are over. After a wanted change: `vitest run --project @parley/runner cards -u`.
 import { parseContent } from "@parley/protocol";
 import { answerTable } from "@parley/testkit";
 import type { NewDelivery } from "@parley/store";

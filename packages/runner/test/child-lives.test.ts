@@ -179,7 +179,9 @@ const says = (turn: Turn, words: string): Partial<Commit> => ({
 });
 const commit = (turn: Turn, what: Partial<Commit>) =>
   world.turns.commit(turn, turn.id, { outcome: "answered", entries: [], ...what });
-/** Rows of a lane that wait or ended without a turn, the oldest first: how each stands, and its first line. */
+/**
+ * Rows of a lane that wait or ended without a turn, the oldest first: how each stands, and its first line.
+ */
 const lane = async (session: string): Promise<readonly string[]> =>
   (await store.inbox.find({ lane: session as SessionKey, limit: 20, dismissed: true })).map(
     ({ id, state, outcome, payload, conversation: at }) =>

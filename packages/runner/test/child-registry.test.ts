@@ -1,4 +1,5 @@
-// What is known of sub-agents, over ends that come while one is killed and over more than a store lists at once.
+// What is known of sub-agents, over ends that come while one is killed and over more than a store lists at
+// once.
 import { formatRowPayload, type SessionKey } from "@parley/protocol";
 import { directMessage, virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";

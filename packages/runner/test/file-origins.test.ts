@@ -1,5 +1,5 @@
-// Who wrote a file that enters prompts: what an owner confirms, what a command that runs may have written, and
-// what a process leaves behind for the next one.
+// Who wrote a file that enters prompts: what an owner confirms, what a command that runs may have written,
+// and what a process leaves behind for the next one.
 import { createHash } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

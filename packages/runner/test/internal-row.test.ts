@@ -1,5 +1,5 @@
-// Rows that Parley writes into the lane of an earlier turn: whole, with what of the turn that caused them goes
-// along, and where they go when their session goes on elsewhere.
+// Rows that Parley writes into the lane of an earlier turn: whole, with what of the turn that caused them
+// goes along, and where they go when their session goes on elsewhere.
 import { formatRowPayload, parseRowPayload, type Address, type InternalRow } from "@parley/protocol";
 import type { NewRow } from "@parley/store";
 import { directMessage } from "@parley/testkit";

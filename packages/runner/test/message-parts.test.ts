@@ -1,5 +1,5 @@
-// What people see of a message that a tool sends is without secrets, in every word of it; and which places an agent
-// knows, by what was written there.
+// What people see of a message that a tool sends is without secrets, in every word of it; and which places an
+// agent knows, by what was written there.
 import { formatRowPayload, parseConversationKey } from "@parley/protocol";
 import { directMessage, groupMessage } from "@parley/testkit";
 import { expect, test } from "vitest";

@@ -1,4 +1,5 @@
-// Who reaches what with which spelling: a stranger's turn its own conversation only, an owner's what the agent knows.
+// Who reaches what with which spelling: a stranger's turn its own conversation only, an owner's what the
+// agent knows.
 import type { Place } from "@parley/access";
 import {
   accountKey,
@@ -315,7 +316,9 @@ test("a thread that the agent opened is found by its id before anybody wrote in 
 
 describe("with a second account, shared names and many places", () => {
   let clock: VirtualClock;
-  /** A second account, people who changed their name, several of one title, and more places than are named. */
+  /**
+   * A second account, people who changed their name, several of one title, and more places than are named.
+   */
   beforeEach(async () => {
     await store.close();
     clock = virtualClock();

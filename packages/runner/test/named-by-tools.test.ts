@@ -1,4 +1,5 @@
-// What a tool's call may name and change of what was sent, which sessions it sees, and what a skill's command calls.
+// What a tool's call may name and change of what was sent, which sessions it sees, and what a skill's command
+// calls.
 import { type Fault, formatContent, formatRowPayload, type Content } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";

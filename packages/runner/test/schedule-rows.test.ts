@@ -1,4 +1,5 @@
-// How an instant of a job becomes a row and is read back: place, person, tools, limits, and what joins a heartbeat.
+// How an instant of a job becomes a row and is read back: place, person, tools, limits, and what joins a
+// heartbeat.
 import { parseRowPayload, type Address, type SessionKey } from "@parley/protocol";
 import { expect, test } from "vitest";
 import {

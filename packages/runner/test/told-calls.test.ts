@@ -1,4 +1,5 @@
-// What /verbose tells of calls: no secret, also where the text is cut, and nothing that could pass for more than a line.
+// What /verbose tells of calls: no secret, also where the text is cut, and nothing that could pass for more
+// than a line.
 import { expect, test } from "vitest";
 import type { Journal, JournalStep } from "@parley/agent";
 import { noUsage, parseContent, type ConversationKey } from "@parley/protocol";

@@ -1,5 +1,6 @@
-// Two owners, or two processes, who decide about the same proposal of the notes' upkeep: one of them is first, and
-// nothing is done twice or remembered of what did not happen. Real notes, a real store, time that stands still.
+// Two owners, or two processes, who decide about the same proposal of the notes' upkeep: one of them is
+// first, and nothing is done twice or remembered of what did not happen. Real notes, a real store, time that
+// stands still.
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -222,7 +223,10 @@ const wanted = {
 const costs = { kind: "contradiction", lines: [`${lunch}#L2`, `${lunch}#L1`], why: "the price rose" };
 const discord = { channel: "discord", account: "work", kind: "dm", peer: "77" } as const;
 
-/** Two groups of lines over two files, three owners who read in two places, and all that is left of it, as words. */
+/**
+ * Two groups of lines over two files, three owners who read in two places, and all that is left of it, as
+ * words.
+ */
 async function wholeStory() {
   const told: unknown[] = [];
   const world = await setUp({

@@ -157,8 +157,9 @@ function inBatches(
 }
 
 /**
- * For each expression its instants from `fromMs` on, at most `count`. Where systemd gives up on a night behind
- * the span ("Infinite loop in calendar calculation"), what it said before counts; null: it gave up at once.
+ * For each expression its instants from `fromMs` on, at most `count`. Where systemd gives up on a night
+ * behind the span ("Infinite loop in calendar calculation"), what it said before counts; null: it gave up at
+ * once.
  */
 function saidBySystemd(
   program: string,

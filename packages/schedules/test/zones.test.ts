@@ -1,4 +1,5 @@
-// Local times of zones far east and west: what the clocks skip, repeat and show, on both sides of each change.
+// Local times of zones far east and west: what the clocks skip, repeat and show, on both sides of each
+// change.
 import { expect, test } from "vitest";
 import { firstInstantFrom, instantsOf, localText, zoneNamed } from "../src/zones.ts";
 

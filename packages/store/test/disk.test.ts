@@ -1,4 +1,5 @@
-// When the disk fails: full is waited out, an I/O error under a commit ends the process, and nothing unstored is ever confirmed.
+// When the disk fails: full is waited out, an I/O error under a commit ends the process, and nothing unstored
+// is ever confirmed.
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -78,7 +79,8 @@ test("who hears of work asks for it in the transaction that brings it, once", as
     tx.ready("main");
     add.run(1);
   });
-  // The first joined; what it made ready was told after the commit, and its call came into the next transaction, with the third.
+  // The first joined; what it made ready was told after the commit, and its call came into the next
+  // transaction, with the third.
   await vi.waitFor(() => expect(seen).toEqual(["after 1", "after 2", "after 2"]));
   expect(await Promise.all(taken)).toMatchObject([{ n: 1 }, { n: 1 }, { n: 1 }]);
 });
@@ -307,7 +309,10 @@ test("a store alone on its file remembers nothing of a write that a full disk re
   rmSync(dir, { recursive: true });
 });
 
-/** Bounds the pages of the connections that prepare statements from here on: SQLite then answers as it does on a full disk. */
+/**
+ * Bounds the pages of the connections that prepare statements from here on: SQLite then answers as it does on
+ * a full disk.
+ */
 function limitPages(prototype: DatabaseSync) {
   const { prepare } = prototype;
   const connections = new Set<DatabaseSync>();

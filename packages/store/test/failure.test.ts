@@ -1,4 +1,5 @@
-// What the stores make of errors of SQLite and Redis: which may pass, which end the process, and what a person reads.
+// What the stores make of errors of SQLite and Redis: which may pass, which end the process, and what a
+// person reads.
 import { expect, test } from "vitest";
 import { Fault } from "@parley/protocol";
 import { callFault, openFault as redisOpenFault } from "../src/redis/failure.ts";

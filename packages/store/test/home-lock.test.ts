@@ -1,4 +1,5 @@
-// One daemon per home, over real processes: the second is refused by pid, and a killed one leaves no lock behind.
+// One daemon per home, over real processes: the second is refused by pid, and a killed one leaves no lock
+// behind.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// A store that is not the one that was there before: refused before anything is made or written, and noticed while it is in use.
+// A store that is not the one that was there before: refused before anything is made or written, and noticed
+// while it is in use.
 import fs, {
   appendFileSync,
   copyFileSync,

@@ -1,5 +1,5 @@
-// What a handle remembers is what the file holds, whoever wrote to it: a command of the command line, a second
-// handle of this process, or a person with the sqlite3 program.
+// What a handle remembers is what the file holds, whoever wrote to it: a command of the command line, a
+// second handle of this process, or a person with the sqlite3 program.
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";

@@ -1,5 +1,5 @@
-// The driver against the reference: random schedules on three handles of one store, and on one that remembers what it read, printed with
-// their seed when they differ.
+// The driver against the reference: random schedules on three handles of one store, and on one that remembers
+// what it read, printed with their seed when they differ.
 import fc from "fast-check";
 import { test } from "vitest";
 import { runSchedule, schedules } from "./model/schedule.ts";

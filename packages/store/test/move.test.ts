@@ -1,5 +1,5 @@
-// From one store to another and back: everything is there, in the same order, and goes on where it stood; interrupted anywhere it is finished by the
-// next call; nothing is copied over what is there.
+// From one store to another and back: everything is there, in the same order, and goes on where it stood;
+// interrupted anywhere it is finished by the next call; nothing is copied over what is there.
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -16,7 +16,10 @@ import { chat, delivery, ids, lane, row, takeDeliveryBatch, takeTurn } from "./s
 const clock = systemClock();
 const now = (): number => clock.now();
 
-/** A bit of everything: open, parked and ended turns, waiting rows, parts in every state, a preview, cells, events. */
+/**
+ * A bit of everything: open, parked and ended turns, waiting rows, parts in every state, a preview, cells,
+ * events.
+ */
 async function fill(store: Store): Promise<void> {
   await store.inbox.accept([
     row("1"),
@@ -58,8 +61,8 @@ async function fill(store: Store): Promise<void> {
 }
 
 /**
- * What the other one has none of: rows of every end and kind, a turn that was stopped while it was parked, one
- * that processes may have died of, parts with every mark; and more of each than one page holds.
+ * What the other one has none of: rows of every end and kind, a turn that was stopped while it was parked,
+ * one that processes may have died of, parts with every mark; and more of each than one page holds.
  */
 async function fillMore(store: Store): Promise<void> {
   const many = Array.from({ length: 205 }, (_, n) => n);
@@ -297,7 +300,8 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
       expect((await store.cells.put("later", "x", { expect: 0 }))?.version).toBeGreaterThan(counted);
       expect(await store.events.append("x", "later", "x")).toBe(206);
       expect(await store.events.append("x", "many-0", "again")).toBe(1);
-      // A barrier is alone, who may have died of it is alone with its count, and a stop closes what was parked.
+      // A barrier is alone, who may have died of it is alone with its count, and a stop closes what was
+      // parked.
       const barrier = await takeTurn(store, { pool: "main" });
       expect([ids(barrier.rows), await store.turns.absorb(barrier, 0, 9)]).toEqual([["barrier"], []]);
       const suspect = await takeTurn(store, { pool: "h" });

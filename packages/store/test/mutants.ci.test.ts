@@ -1,5 +1,5 @@
-// Planted bugs: each one is a piece of the driver's source made wrong, and the contract or the reference must notice it.
-// A table like this is what shows that those tests can fail.
+// Planted bugs: each one is a piece of the driver's source made wrong, and the contract or the reference must
+// notice it. A table like this is what shows that those tests can fail.
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";

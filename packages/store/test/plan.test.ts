@@ -38,7 +38,10 @@ test("a statement that reads a whole table is caught", () => {
   ]);
 });
 
-/** Without a file nothing waits for a disk: the statements are the same, and the cases take a fifth of the time. */
+/**
+ * Without a file nothing waits for a disk: the statements are the same, and the cases take a fifth of the
+ * time.
+ */
 async function openInMemory(): Promise<OpenedStore> {
   const clock = testClock();
   const store = await sqliteStore(options(":memory:", { clock, exclusive: true }));
@@ -74,7 +77,10 @@ function scansOf(statements: readonly string[]) {
   return plans.filter(({ scans }) => scans.length > 0);
 }
 
-/** Subqueries and argument lists are no tables; min and max read one end of an index, which SQLite shows as SEARCH. */
+/**
+ * Subqueries and argument lists are no tables; min and max read one end of an index, which SQLite shows as
+ * SEARCH.
+ */
 function isScan(detail: string): boolean {
   return /^SCAN (?!CONSTANT ROW|\(subquery|json_each)/.test(detail);
 }

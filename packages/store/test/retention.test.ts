@@ -1,4 +1,5 @@
-// What is bounded, and how: floods of refused rows, idle lanes, finished deliveries, expired cells, the event ring (I9).
+// What is bounded, and how: floods of refused rows, idle lanes, finished deliveries, expired cells, the event
+// ring (I9).
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";

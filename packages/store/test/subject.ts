@@ -1,4 +1,5 @@
-// What a driver hands to the contract: a fresh store, seen through one or several handles, on a clock that the test moves.
+// What a driver hands to the contract: a fresh store, seen through one or several handles, on a clock that
+// the test moves.
 import type { ConversationKey, SessionKey } from "@parley/protocol";
 import type {
   Idle,

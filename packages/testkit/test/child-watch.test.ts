@@ -1,5 +1,5 @@
-// No process outlives the test file that started it: not after a failure, not after a time that ran out, and not when
-// the worker itself is killed.
+// No process outlives the test file that started it: not after a failure, not after a time that ran out, and
+// not when the worker itself is killed.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -11,7 +11,10 @@ import { childWatch, endGroup, watcher } from "../src/child-watch.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
-/** Starts a program alone, one that started another, and a group whose leader is gone; then ends as its name says. */
+/**
+ * Starts a program alone, one that started another, and a group whose leader is gone; then ends as its name
+ * says.
+ */
 const suite = (end: string): string => `
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,4 +1,5 @@
-// The fake Telegram keeps the real one's rules: offsets confirm, one poll at a time, texts and fields are checked, faults strike where told.
+// The fake Telegram keeps the real one's rules: offsets confirm, one poll at a time, texts and fields are
+// checked, faults strike where told.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";

@@ -1,5 +1,5 @@
-// What the tools of devices, browser, canvas, speech, memory and the web ask of their ports, what they say, and
-// what an owner is asked first, over ports that are played.
+// What the tools of devices, browser, canvas, speech, memory and the web ask of their ports, what they say,
+// and what an owner is asked first, over ports that are played.
 import { mkdir, readFile, readdir, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { JsonObject } from "@parley/protocol";

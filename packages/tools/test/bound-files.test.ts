@@ -1,4 +1,5 @@
-// What an approval binds: each file that a command would run is part of it, and where that cannot be said, it is not kept for good and says so.
+// What an approval binds: each file that a command would run is part of it, and where that cannot be said, it
+// is not kept for good and says so.
 import { createHash } from "node:crypto";
 import { mkdir, readdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// With which arguments bubblewrap is started: what is mounted over what, in which order, and what a command may use. A script stands in
-// for the program, so that this is seen where no namespace can be made.
+// With which arguments bubblewrap is started: what is mounted over what, in which order, and what a command
+// may use. A script stands in for the program, so that this is seen where no namespace can be made.
 import { existsSync } from "node:fs";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// What may be changed in a workspace, in whose turn and from where, with every reason: whole tables of guarded
-// names and of refusals, and what is written down of a change beside the change.
+// What may be changed in a workspace, in whose turn and from where, with every reason: whole tables of
+// guarded names and of refusals, and what is written down of a change beside the change.
 import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { answerTable, laterAnswerTable, virtualClock } from "@parley/testkit";

@@ -1,5 +1,6 @@
-// What every tool keeps, whoever wrote it: a description that fits the model and never changes by itself, arguments that are checked before
-// anything happens, an abort that is heard, an answer that fits a transcript.
+// What every tool keeps, whoever wrote it: a description that fits the model and never changes by itself,
+// arguments that are checked before anything happens, an abort that is heard, an answer that fits a
+// transcript.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Json, JsonObject } from "@parley/protocol";

@@ -1,4 +1,5 @@
-// Which commands run, which are asked about, which are refused: above all the ways in which an allowlist was got round elsewhere.
+// Which commands run, which are asked about, which are refused: above all the ways in which an allowlist was
+// got round elsewhere.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {

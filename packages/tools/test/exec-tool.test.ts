@@ -1,5 +1,5 @@
-// What the tool exec asks of the commands and of a sandbox, word for word, over commands that are no real ones:
-// what is started where, what is watched meanwhile, who is asked, and what is said of each end.
+// What the tool exec asks of the commands and of a sandbox, word for word, over commands that are no real
+// ones: what is started where, what is watched meanwhile, who is asked, and what is said of each end.
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "@parley/protocol";

@@ -1,5 +1,5 @@
-// How the words of a git command are taken apart, whole: what it reads, the words that are run in their place,
-// those before the command, and the folder that git is sent to.
+// How the words of a git command are taken apart, whole: what it reads, the words that are run in their
+// place, those before the command, and the folder that git is sent to.
 import { expect, test } from "vitest";
 import { gitForm } from "../src/exec/git-form.ts";
 import { withSettings } from "../src/exec/git-settings.ts";

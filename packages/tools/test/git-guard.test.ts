@@ -1,5 +1,6 @@
-// git for real, in a repository whose settings, attributes and hooks all name programs: none of them starts. As a sandboxed session, an approved
-// command or a cloned folder may leave one behind, and whoever asks for a status next would run it as the daemon's user.
+// git for real, in a repository whose settings, attributes and hooks all name programs: none of them starts.
+// As a sandboxed session, an approved command or a cloned folder may leave one behind, and whoever asks for a
+// status next would run it as the daemon's user.
 import { execFileSync } from "node:child_process";
 import { chmod, mkdir, readdir, readFile, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";

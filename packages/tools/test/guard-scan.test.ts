@@ -1,4 +1,5 @@
-// What the look at a workspace finds for a sandbox to keep from change: guarded names, where their links lead, files with other names, and its own bounds.
+// What the look at a workspace finds for a sandbox to keep from change: guarded names, where their links
+// lead, files with other names, and its own bounds.
 import { link, lstat, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -130,7 +131,8 @@ test("a folder of more names than are read at once is looked through to its last
   await put(...Array.from({ length: 1_025 }, (_, n) => `many/f${n}`), "many/z/.env");
   await symlink("many", join(root, "alias"));
   expect((await scan()).readOnly).toEqual(["many/z/.env"]);
-  // Below a path of more than a thousand characters nothing is looked at any more: the folder itself is guarded.
+  // Below a path of more than a thousand characters nothing is looked at any more: the folder itself is
+  // guarded.
   const long = Array.from({ length: 5 }, () => "n".repeat(204)).join("/");
   await put(`${long}/.env`, `${long}/x/.env`);
   expect((await scan()).readOnly).toEqual(["many/z/.env", `${long}/.env`, `${long}/x`]);

@@ -1,5 +1,5 @@
-// Traps that a stranger's turn, or a command in a sandbox, could leave for an owner: settings that programs run, files
-// that enter prompts.
+// Traps that a stranger's turn, or a command in a sandbox, could leave for an owner: settings that programs
+// run, files that enter prompts.
 import { execFileSync, spawnSync } from "node:child_process";
 import {
   chmod,
@@ -546,7 +546,10 @@ describe.skipIf(lacks(bwrap))("a command in a sandbox that may write the workspa
 
 const script = fileURLToPath(new URL("sandboxed-command.ts", import.meta.url));
 const nobody = { encoding: "utf8", uid: 65534, gid: 65534 } as const;
-/** Root can start it as somebody else, who may read it. Where tests do not run as root, all of the above is this. */
+/**
+ * Root can start it as somebody else, who may read it. Where tests do not run as root, all of the above is
+ * this.
+ */
 const canBeNobody =
   process.getuid?.() === 0 && spawnSync(process.execPath, ["--check", script], nobody).status === 0;
 describe.skipIf(lacks(bwrap) || !canBeNobody)("the same for a gateway that does not run as root", () => {

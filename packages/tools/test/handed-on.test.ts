@@ -1,5 +1,5 @@
-// What the tools that only hand on ask of their ports, word for word, what they say of the answer, how much of
-// each word they take, and what an owner is asked first.
+// What the tools that only hand on ask of their ports, word for word, what they say of the answer, how much
+// of each word they take, and what an owner is asked first.
 import { mkdir, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { JsonObject } from "@parley/protocol";

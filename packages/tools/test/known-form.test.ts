@@ -1,4 +1,5 @@
-// How the words of a vouched program are read, by a grammar of its own: what is attached, what stands apart, and where it is no more known.
+// How the words of a vouched program are read, by a grammar of its own: what is attached, what stands apart,
+// and where it is no more known.
 import { expect, test } from "vitest";
 import { readForm } from "../src/exec/known-form.ts";
 

@@ -1,5 +1,5 @@
-// What a name in the allowlist allows: words that Parley vouches for, and no program that nobody told it of. The classes of escape that were
-// found from outside, and what a list of bad programs can never hold.
+// What a name in the allowlist allows: words that Parley vouches for, and no program that nobody told it of.
+// The classes of escape that were found from outside, and what a list of bad programs can never hold.
 import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { execDecision, type AllowedCommand, type ExecAction, type ExecPolicy } from "../src/index.ts";

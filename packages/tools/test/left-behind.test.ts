@@ -1,5 +1,5 @@
-// What a command in a sandbox could hide from the look at what it left behind, so that the owner's programs or prompts
-// would meet it later.
+// What a command in a sandbox could hide from the look at what it left behind, so that the owner's programs
+// or prompts would meet it later.
 import { execFileSync, spawnSync } from "node:child_process";
 import {
   chmod,

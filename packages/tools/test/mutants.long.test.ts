@@ -1,5 +1,6 @@
-// Planted bugs in what stands between a hostile model and the machine: rules, paths, commands, approvals, settings. Each is a piece of the
-// source made wrong, and the suite named with it must fail. Minutes long, so it runs with PARLEY_LONG=1.
+// Planted bugs in what stands between a hostile model and the machine: rules, paths, commands, approvals,
+// settings. Each is a piece of the source made wrong, and the suite named with it must fail. Minutes long, so
+// it runs with PARLEY_LONG=1.
 import { fileURLToPath } from "node:url";
 import { plantedBugs, type PlantedBug } from "@parley/testkit";
 import { afterAll, expect, test } from "vitest";

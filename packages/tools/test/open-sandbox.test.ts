@@ -1,5 +1,6 @@
-// Which sandbox is opened for which settings: its rules in words, the folder that it works in, what of the machine it
-// shows and hides, and why there is none. A client of docker is only looked for, so an empty file is one.
+// Which sandbox is opened for which settings: its rules in words, the folder that it works in, what of the
+// machine it shows and hides, and why there is none. A client of docker is only looked for, so an empty file
+// is one.
 import { mkdir, mkdtemp, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

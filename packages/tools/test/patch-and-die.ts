@@ -1,4 +1,5 @@
-// Applies a patch of three files in a process that dies at the n-th change it makes to the disk: patch-and-die.ts WORKSPACE N
+// Applies a patch of three files in a process that dies at the n-th change it makes to the disk:
+// patch-and-die.ts WORKSPACE N
 import { syncBuiltinESMExports } from "node:module";
 import promises from "node:fs/promises";
 import { kill, pid } from "node:process";

@@ -1,4 +1,5 @@
-// Patches over several files: what they may say, and that they change all of it or nothing, whenever the process dies.
+// Patches over several files: what they may say, and that they change all of it or nothing, whenever the
+// process dies.
 import { spawn } from "node:child_process";
 import { chmod, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { once } from "node:events";
@@ -165,7 +166,8 @@ describe("a patch", () => {
     await writeFile(at("a.txt"), "1\n");
     await mkdir(at("locked"));
     await writeFile(at("locked/b.txt"), "1\n");
-    // What is to be deleted becomes a folder while the patch is worked out: the only failure that root meets too.
+    // What is to be deleted becomes a folder while the patch is worked out: the only failure that root meets
+    // too.
     const files = workspaceFiles({ root: it.workspace });
     const workspace = await files.writable();
     const spoiling = {

@@ -1,4 +1,5 @@
-// Runs one command in a sandbox that may write the workspace, as whoever runs this: `node sandboxed-command.ts WORKSPACE COMMAND`.
+// Runs one command in a sandbox that may write the workspace, as whoever runs this: `node
+// sandboxed-command.ts WORKSPACE COMMAND`.
 import { silentLog, systemClock, systemIds } from "@parley/protocol";
 import { openCommands, rooted, workspaceFiles } from "../src/index.ts";
 import { exec } from "../src/tools/exec.ts";

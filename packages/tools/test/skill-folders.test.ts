@@ -1,4 +1,5 @@
-// Folders outside the workspace that may be read: under their own paths, and under the user's home as the prompt writes it.
+// Folders outside the workspace that may be read: under their own paths, and under the user's home as the
+// prompt writes it.
 import { link, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// What several tools share, each in whole answers: kinds of bytes, the fence around notes, the first bytes of a text,
-// programs of a search path, what runs until it succeeds, and a group of processes.
+// What several tools share, each in whole answers: kinds of bytes, the fence around notes, the first bytes of
+// a text, programs of a search path, what runs until it succeeds, and a group of processes.
 import { chmod, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";

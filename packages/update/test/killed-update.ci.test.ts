@@ -1,5 +1,6 @@
-// Updates over three invented versions, killed at every step, with and without a start before they are gone on with:
-// in the end one whole version runs, with a database that it knows, and no message that was taken is missing.
+// Updates over three invented versions, killed at every step, with and without a start before they are gone
+// on with: in the end one whole version runs, with a database that it knows, and no message that was taken is
+// missing.
 import { afterEach, describe, expect, test } from "vitest";
 import { resumeUpdate, runUpdate } from "../src/run-update.ts";
 import { hasEnded, readRecord } from "../src/update-record.ts";

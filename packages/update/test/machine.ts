@@ -1,5 +1,5 @@
-// Invents a machine with four versions: a real database, real folders and the real record, and a gateway that is
-// a number. A process that updates can be killed at each of its effects.
+// Invents a machine with four versions: a real database, real folders and the real record, and a gateway that
+// is a number. A process that updates can be killed at each of its effects.
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -61,7 +61,10 @@ interface Machine {
   restored: string[];
 }
 
-/** `broken` versions die at their start, a `slow` one listens a minute after it; a step counts each effect, and the one at `killAt` is the last. */
+/**
+ * `broken` versions die at their start, a `slow` one listens a minute after it; a step counts each effect,
+ * and the one at `killAt` is the last.
+ */
 export function machine(
   from: string,
   to: string,

@@ -1,5 +1,5 @@
-// Updates over three invented versions with schemas of their own: what is in force in the end is one whole version
-// with a database that it knows.
+// Updates over three invented versions with schemas of their own: what is in force in the end is one whole
+// version with a database that it knows.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";

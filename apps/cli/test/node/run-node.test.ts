@@ -15,7 +15,9 @@ const call = (letter: string, text: string) => ({
   text,
 });
 
-/** A gateway that hands these calls over, a look after the other; `says` decides what a result is answered. */
+/**
+ * A gateway that hands these calls over, a look after the other; `says` decides what a result is answered.
+ */
 async function stage(
   looks: readonly (readonly object[])[] = [],
   {

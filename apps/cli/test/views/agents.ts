@@ -1,4 +1,5 @@
-// What an operator sees of agents: models, usage, tools, approvals, questions, skills, hooks, memory, servers, prompts.
+// What an operator sees of agents: models, usage, tools, approvals, questions, skills, hooks, memory,
+// servers, prompts.
 import { at, view, type View } from "./view.ts";
 
 const model = {

@@ -1,4 +1,5 @@
-// What an operator sees of work: status, lanes, outbox, dead messages, nodes, sessions, threads, people, devices.
+// What an operator sees of work: status, lanes, outbox, dead messages, nodes, sessions, threads, people,
+// devices.
 import { at, view, type View } from "./view.ts";
 
 const status = {

@@ -1,5 +1,5 @@
-// A program's request from its row to its answer: what is stored once, what an answer is made of, and when the wait
-// for it ends.
+// A program's request from its row to its answer: what is stored once, what an answer is made of, and when
+// the wait for it ends.
 import {
   type Fault,
   formatContent,

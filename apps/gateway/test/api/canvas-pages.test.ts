@@ -1,5 +1,5 @@
-// Canvases as whoever has a link gets them, in virtual time: how long a viewer waits for news, how often one may press, and
-// every refusal whole.
+// Canvases as whoever has a link gets them, in virtual time: how long a viewer waits for news, how often one
+// may press, and every refusal whole.
 import { Readable } from "node:stream";
 import { guestRole } from "@parley/channels";
 import {

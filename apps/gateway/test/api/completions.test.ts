@@ -1,5 +1,5 @@
-// The chat API over a path that answers as the test says, in virtual time: what a program gets while the agent is at work,
-// when it leaves, and where nobody lets it in.
+// The chat API over a path that answers as the test says, in virtual time: what a program gets while the
+// agent is at work, when it leaves, and where nobody lets it in.
 import { Readable } from "node:stream";
 import { connectedClients, Unauthorized, type Caller } from "@parley/control";
 import { Fault, noUsage, silentLog } from "@parley/protocol";

@@ -1,5 +1,5 @@
-// What a webhook's call reaches: places that the config names, the owner's, and those where somebody wrote; models by any
-// of their names.
+// What a webhook's call reaches: places that the config names, the owner's, and those where somebody wrote;
+// models by any of their names.
 import { conversationKey, type Address } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { expect, onTestFinished, test } from "vitest";

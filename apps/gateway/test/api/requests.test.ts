@@ -1,5 +1,5 @@
-// What programs may ask: which agent, session and place they reach, what of a request is said, how often, and how a
-// refusal is told. After a wanted change: `vitest run --project @parley/gateway api/requests -u`.
+// What programs may ask: which agent, session and place they reach, what of a request is said, how often, and
+// how a refusal is told. After a wanted change: `vitest run --project @parley/gateway api/requests -u`.
 import { Fault, silentLog } from "@parley/protocol";
 import { answerTable, laterAnswerTable, seededIds, virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";

@@ -1,5 +1,5 @@
-// Two edges and a worker, thirty people, and everything that can happen to processes and to Redis: nothing lost, in order, nothing twice but
-// what is flagged.
+// Two edges and a worker, thirty people, and everything that can happen to processes and to Redis: nothing
+// lost, in order, nothing twice but what is flagged.
 import { lacks, program } from "@parley/testkit";
 import { afterEach, describe, test } from "vitest";
 import { cleanUp } from "../e2e/daemon.ts";

@@ -1,5 +1,6 @@
-// A gateway of several processes under everything that can happen to processes and to Redis, with people who go on talking meanwhile. What
-// they see is judged afterwards: everything answered, in order, nothing twice but what is flagged as a resend of unknown outcome.
+// A gateway of several processes under everything that can happen to processes and to Redis, with people who
+// go on talking meanwhile. What they see is judged afterwards: everything answered, in order, nothing twice
+// but what is flagged as a resend of unknown outcome.
 import { setTimeout as pause } from "node:timers/promises";
 import { silentLog } from "@parley/protocol";
 import { redisStore } from "@parley/store";

@@ -1,4 +1,5 @@
-// Background commands of a session on two nodes: seen, asked, told and ended from either; and a start beside the first ends nothing of it.
+// Background commands of a session on two nodes: seen, asked, told and ended from either; and a start beside
+// the first ends nothing of it.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

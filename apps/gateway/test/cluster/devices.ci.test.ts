@@ -1,4 +1,5 @@
-// A device that is connected to one node is used by turns on another; a call outlives the worker that made it.
+// A device that is connected to one node is used by turns on another; a call outlives the worker that made
+// it.
 import { spawn, type ChildProcess } from "node:child_process";
 import { lacks, program } from "@parley/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";

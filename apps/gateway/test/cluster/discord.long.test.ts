@@ -1,5 +1,6 @@
-// Discord under a leader that dies again and again: the next one resumes the session, reads back what was sent, and answers slash commands that
-// the dead one had taken. No message is lost, and none is answered twice.
+// Discord under a leader that dies again and again: the next one resumes the session, reads back what was
+// sent, and answers slash commands that the dead one had taken. No message is lost, and none is answered
+// twice.
 import { setTimeout as pause } from "node:timers/promises";
 import { lacks, program } from "@parley/testkit";
 import { afterEach, describe, expect, test } from "vitest";
@@ -59,7 +60,8 @@ describe.skipIf(lacks(program("redis-server")))("on a real Redis", () => {
       const all = Array.from({ length: said }, (_, n) => n);
       await eventually(() => people.every((_person, n) => numbers(n).length >= said), 90_000, "every answer");
       for (const n of people.keys()) expect(numbers(n)).toEqual(all);
-      // One that nobody had heard when the leader died is past its three seconds: Discord tells whoever used it.
+      // One that nobody had heard when the leader died is past its three seconds: Discord tells whoever used
+      // it.
       const isSettled = (id: string): boolean =>
         ["answered", "failed"].includes(w.discord.interaction(id).state);
       await eventually(() => commands.every(isSettled), 20_000, "every slash command's end");

@@ -1,5 +1,5 @@
-// Every door of every node leads into the one gateway: webhook calls of a platform, the chat API, and webhooks of programs, told to edges while
-// a worker runs the turns.
+// Every door of every node leads into the one gateway: webhook calls of a platform, the chat API, and
+// webhooks of programs, told to edges while a worker runs the turns.
 import { lacks, program } from "@parley/testkit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cleanUp, eventually } from "../e2e/daemon.ts";

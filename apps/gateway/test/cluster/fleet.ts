@@ -1,4 +1,5 @@
-// Several daemons on one Redis in homes of their own, before one fake Telegram, Discord or web and one fake model.
+// Several daemons on one Redis in homes of their own, before one fake Telegram, Discord or web and one fake
+// model.
 import { mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { redisServer, type RedisServer } from "@parley/testkit";

@@ -1,4 +1,5 @@
-// From one process on SQLite to Redis and back: the conversation goes on, and no store is used that is half a copy or in use.
+// From one process on SQLite to Redis and back: the conversation goes on, and no store is used that is half a
+// copy or in use.
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { lacks, program, redisServer } from "@parley/testkit";

@@ -1,4 +1,5 @@
-// Accounts that move between nodes that all live: away from one that hears nothing, and from one that has more than another.
+// Accounts that move between nodes that all live: away from one that hears nothing, and from one that has
+// more than another.
 import { setTimeout as pause } from "node:timers/promises";
 import type { MethodResult } from "@parley/protocol";
 import { lacks, program } from "@parley/testkit";

@@ -1,4 +1,5 @@
-// Several nodes as one gateway: work is shared, one leads each account, another takes over, web clients are served by any.
+// Several nodes as one gateway: work is shared, one leads each account, another takes over, web clients are
+// served by any.
 import { lacks, program } from "@parley/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { controlClient } from "../e2e/control-client.ts";

@@ -1,5 +1,5 @@
-// Nodes that are paused in the middle of their work, past their leases and their term, and come back when others have done it: they say nothing
-// more to the platform and change nothing in the store.
+// Nodes that are paused in the middle of their work, past their leases and their term, and come back when
+// others have done it: they say nothing more to the platform and change nothing in the store.
 import { setTimeout as pause } from "node:timers/promises";
 import { silentLog } from "@parley/protocol";
 import { redisStore } from "@parley/store";

@@ -1,5 +1,5 @@
-// A config that changes under several nodes: each takes up its own file, whoever leads an account makes its connection anew, and accounts come
-// and go without a restart.
+// A config that changes under several nodes: each takes up its own file, whoever leads an account makes its
+// connection anew, and accounts come and go without a restart.
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { lacks, program } from "@parley/testkit";

@@ -1,4 +1,5 @@
-// Two nodes on one Redis look at the same jobs, and one dies in the middle: each slot has one row and ends once.
+// Two nodes on one Redis look at the same jobs, and one dies in the middle: each slot has one row and ends
+// once.
 import { lacks, program } from "@parley/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { controlClient } from "../e2e/control-client.ts";

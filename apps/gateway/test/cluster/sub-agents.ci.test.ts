@@ -1,4 +1,5 @@
-// A worker dies between a spawn and its announcement: another one brings the sub-agent to its end, which is told once.
+// A worker dies between a spawn and its announcement: another one brings the sub-agent to its end, which is
+// told once.
 import { lacks, program, type ModelAnswer, type ModelCall } from "@parley/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { cleanUp, eventually } from "../e2e/daemon.ts";

@@ -1,5 +1,5 @@
-// Commands bound to one config: where each acts, what the menu of an account shows and in which order, what is offered
-// while somebody types, and which skill a message calls.
+// Commands bound to one config: where each acts, what the menu of an account shows and in which order, what
+// is offered while somebody types, and which skill a message calls.
 import { Fault, type Inbound } from "@parley/protocol";
 import { directMessage } from "@parley/testkit";
 import { describe, expect, test } from "vitest";

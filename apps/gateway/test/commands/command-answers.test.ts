@@ -1,5 +1,5 @@
-// What chat commands that look and set answer word for word, on both sides of their limits and with several members, and
-// what they leave behind: the ports are what a test says.
+// What chat commands that look and set answer word for word, on both sides of their limits and with several
+// members, and what they leave behind: the ports are what a test says.
 import { Fault, type Inbound, version } from "@parley/protocol";
 import { canvasId, startupDue } from "@parley/runner";
 import { directMessage } from "@parley/testkit";

@@ -1,4 +1,5 @@
-// What /memory says and asks of the notes' upkeep: who decides, about which changes, and what a press of a card hears.
+// What /memory says and asks of the notes' upkeep: who decides, about which changes, and what a press of a
+// card hears.
 import { Fault, type Inbound } from "@parley/protocol";
 import { directMessage } from "@parley/testkit";
 import { expect, test } from "vitest";

@@ -1,4 +1,5 @@
-// Who may restart from a chat, when the daemon begins, and whom it tells once it is back: one store, several nodes.
+// Who may restart from a chat, when the daemon begins, and whom it tells once it is back: one store, several
+// nodes.
 import { silentLog, version } from "@parley/protocol";
 import { directMessage } from "@parley/testkit";
 import { expect, test } from "vitest";

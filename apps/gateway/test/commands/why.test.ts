@@ -1,5 +1,5 @@
-// What /why tells people of their own messages, word for word: rows and turns of a real store, deliveries as a test
-// says.
+// What /why tells people of their own messages, word for word: rows and turns of a real store, deliveries as
+// a test says.
 import { noUsage, type AssistantEntry } from "@parley/protocol";
 import { directMessage } from "@parley/testkit";
 import { expect, test } from "vitest";

@@ -1,4 +1,5 @@
-// The audit log: what stands in it of each call, and what never does; and that it is read back over files and cut lines.
+// The audit log: what stands in it of each call, and what never does; and that it is read back over files and
+// cut lines.
 import {
   appendFileSync,
   mkdirSync,

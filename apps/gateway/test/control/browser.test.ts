@@ -1,5 +1,5 @@
-// The built page in a real browser against the real control server: its policy, its log-in, and that nothing an agent or a person writes
-// can become script.
+// The built page in a real browser against the real control server: its policy, its log-in, and that nothing
+// an agent or a person writes can become script.
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { chromium, type Page } from "playwright-core";

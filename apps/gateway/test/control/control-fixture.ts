@@ -177,7 +177,10 @@ export function hooksConfig(more: object = {}): ReturnType<ApiRoutesOptions["hoo
   return { ...empty, mappings: [], endpoints: {}, ...more };
 }
 
-/** A handler for every method of the table, so that a new one needs nothing here; what a test reads out of an answer it puts in itself. */
+/**
+ * A handler for every method of the table, so that a new one needs nothing here; what a test reads out of an
+ * answer it puts in itself.
+ */
 function recording(calls: Fixture["calls"][number][]): Handlers {
   const record =
     (method: string) =>

@@ -1,4 +1,5 @@
-// What other programs get from /hooks/wake, /hooks/agent and mappings: who is let in, and what is refused with which words.
+// What other programs get from /hooks/wake, /hooks/agent and mappings: who is let in, and what is refused
+// with which words.
 import { secret } from "@parley/config";
 import { Fault, noUsage, silentLog } from "@parley/protocol";
 import { expect, test } from "vitest";

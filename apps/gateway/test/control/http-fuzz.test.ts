@@ -13,7 +13,10 @@ const requests: ApiRoutesOptions["requests"] = {
   watch: () => () => {},
 };
 
-/** Writes bytes to the port as they are and reads an answer, to its end or the connection's. With `giveUpAfterMs` there may be none. */
+/**
+ * Writes bytes to the port as they are and reads an answer, to its end or the connection's. With
+ * `giveUpAfterMs` there may be none.
+ */
 async function exchange(
   port: number,
   pieces: readonly (string | Buffer)[],

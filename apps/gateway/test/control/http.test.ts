@@ -63,7 +63,8 @@ describe("the page", () => {
     });
     expect(page.headers["content-security-policy"]).toMatch(/^default-src 'none'; script-src 'self';/);
     expect(page.headers["content-security-policy"]).not.toMatch(/unsafe|https?:|\*/);
-    // Neither a frame around it, nor a form or a base that leads elsewhere: these do not follow from default-src.
+    // Neither a frame around it, nor a form or a base that leads elsewhere: these do not follow from
+    // default-src.
     for (const directive of ["frame-ancestors", "form-action", "base-uri"])
       expect(page.headers["content-security-policy"]).toContain(`; ${directive} 'none'`);
     const asset = await get(server.port, "/assets/app-1a2b.js");

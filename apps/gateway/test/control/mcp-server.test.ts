@@ -1,5 +1,5 @@
-// What other agents are offered over POST /mcp: which tools each token sees and may call, what is asked for them,
-// and how each kind of trouble is answered.
+// What other agents are offered over POST /mcp: which tools each token sees and may call, what is asked for
+// them, and how each kind of trouble is answered.
 import { request as httpRequest } from "node:http";
 import { Fault, noUsage, version, type Scope } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";

@@ -1,4 +1,5 @@
-// What programs are told over HTTP: webhooks and the chat API in front of a message path that answers as the test says.
+// What programs are told over HTTP: webhooks and the chat API in front of a message path that answers as the
+// test says.
 import { createHash, createHmac } from "node:crypto";
 import { request as httpRequest } from "node:http";
 import { secret } from "@parley/config";
@@ -142,7 +143,8 @@ test("a delivery is named by the first header that names it, a signed one else b
     rest.pop();
   }
   expect(await named("/hooks/own", { ...byToken, ...all, "x-own": "mine" })).toBe("mine");
-  // A name that is there and none, or too long, is refused: to take another would lose what must be told apart.
+  // A name that is there and none, or too long, is refused: to take another would lose what must be told
+  // apart.
   for (const name of ["", "two words", "x".repeat(201)])
     expect(await named("/hooks/form", { ...byToken, "x-request-id": name })).toBe(400);
   expect(await named("/hooks/form", { ...byToken, "x-request-id": "x".repeat(200) })).toBe("x".repeat(200));

@@ -1,5 +1,5 @@
-// What the control plane refuses: a right credential never because of wrong ones, wrong ones slowly where they are many, and each refusal with
-// a line that says why, of which a flood makes few.
+// What the control plane refuses: a right credential never because of wrong ones, wrong ones slowly where
+// they are many, and each refusal with a line that says why, of which a flood makes few.
 import { createHmac } from "node:crypto";
 import { request as httpRequest } from "node:http";
 import { secret } from "@parley/config";

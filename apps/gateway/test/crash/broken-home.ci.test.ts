@@ -1,5 +1,5 @@
-// Homes that no daemon may work in: it refuses, says which step comes next, and leaves everything as it was. Exit code 78 tells a
-// supervisor that starting again will not help.
+// Homes that no daemon may work in: it refuses, says which step comes next, and leaves everything as it was.
+// Exit code 78 tells a supervisor that starting again will not help.
 import { once } from "node:events";
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";

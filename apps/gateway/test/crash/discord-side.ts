@@ -1,4 +1,5 @@
-// Discord beside the other media of a crash test: the strict fake, the config that points a daemon at it, and people who write there.
+// Discord beside the other media of a crash test: the strict fake, the config that points a daemon at it, and
+// people who write there.
 import { fakeDiscord, type DiscordCall, type FakeDiscord } from "@parley/testkit";
 import { eventually } from "../e2e/daemon.ts";
 

@@ -1,5 +1,6 @@
-// Three people on Discord at once while its gateway and its REST break at random: connections end in every way, sessions are refused, sends
-// fail before and after Discord has acted, what is read is torn. The daemon lives on; each message is answered once.
+// Three people on Discord at once while its gateway and its REST break at random: connections end in every
+// way, sessions are refused, sends fail before and after Discord has acted, what is read is torn. The daemon
+// lives on; each message is answered once.
 import { setTimeout as pause } from "node:timers/promises";
 import type { FakeDiscord } from "@parley/testkit";
 import { eventually } from "../e2e/daemon.ts";

@@ -1,5 +1,5 @@
-// Every instant at which the database promises something: killed at the first sync, the second, and so on until the conversation is over;
-// then the same at the writes in between.
+// Every instant at which the database promises something: killed at the first sync, the second, and so on
+// until the conversation is over; then the same at the writes in between.
 import { afterEach, describe, expect, test } from "vitest";
 import { cleanUp } from "../e2e/daemon.ts";
 import { killedAt, type Where } from "./every-sync.ts";

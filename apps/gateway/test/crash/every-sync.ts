@@ -1,5 +1,6 @@
-// One conversation with a tool, killed at one exact system call: the nth sync (what it was for is written, nobody was told) or the nth
-// write to the database (the transaction is cut in two). Looped over n, no instant between two commits is left out.
+// One conversation with a tool, killed at one exact system call: the nth sync (what it was for is written,
+// nobody was told) or the nth write to the database (the transaction is cut in two). Looped over n, no
+// instant between two commits is left out.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";

@@ -1,5 +1,6 @@
 // A disk that is full again and again under traffic, and a daemon that is killed meanwhile: what was
-// acknowledged is answered once and in order, what was not comes again from the platform, and no restart is needed.
+// acknowledged is answered once and in order, what was not comes again from the platform, and no restart is
+// needed.
 import { spawnSync } from "node:child_process";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
@@ -31,7 +32,8 @@ describe.skipIf(whyNoSmallDisk !== null)(`a full disk (${whyNoSmallDisk ?? "a sm
         count += 1;
         // Too long for what is left of a page of the log.
         for (const chat of chats) w.telegram.as(chat).says(`${said(count)}${filling}`);
-        void page.says(`${said(count)}${filling}`).catch(() => {}); // Closed at the end of a test that failed.
+        // Closed at the end of a test that failed.
+        void page.says(`${said(count)}${filling}`).catch(() => {});
       };
       const seen = (chat: number): readonly string[] => w.answers(chat).map(({ text }) => text);
       const status = (): { readonly state: string; readonly reasons: readonly string[] } => {

@@ -1,4 +1,5 @@
-// A reply of several messages that was half sent when the process died: it goes on where it stopped, it never starts again.
+// A reply of several messages that was half sent when the process died: it goes on where it stopped, it never
+// starts again.
 import { afterEach, expect, test } from "vitest";
 import { cleanUp, eventually } from "../e2e/daemon.ts";
 import { createRoute } from "./discord-side.ts";

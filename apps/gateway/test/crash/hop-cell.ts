@@ -1,4 +1,5 @@
-// One cell of the table hop x kill -9: brings the daemon to the hop, kills it, says one more, starts it again and judges what people saw.
+// One cell of the table hop x kill -9: brings the daemon to the hop, kills it, says one more, starts it again
+// and judges what people saw.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";

@@ -1,5 +1,6 @@
-// The labelled hops of one message, and for each how a test knows from outside that the daemon stands exactly there. Two means do it: the
-// fakes hold a call that arrived, before or after acting; and a lock on the database holds the commit that comes next.
+// The labelled hops of one message, and for each how a test knows from outside that the daemon stands exactly
+// there. Two means do it: the fakes hold a call that arrived, before or after acting; and a lock on the
+// database holds the commit that comes next.
 import { readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { eventually } from "../e2e/daemon.ts";

@@ -1,5 +1,5 @@
-// A store that is gone, emptied, exchanged or locked by another program: nobody is told that a message is safe when it is not, and whoever
-// runs the gateway is told what to do.
+// A store that is gone, emptied, exchanged or locked by another program: nobody is told that a message is
+// safe when it is not, and whoever runs the gateway is told what to do.
 import { existsSync, renameSync, rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { lacks, program, redisServer } from "@parley/testkit";

@@ -1,5 +1,6 @@
-// Several people at once, on Telegram, on Discord and at web pages, while the daemon is ended again and again at random instants. They never
-// wait for it: what is said while it is down stays with the platform, or with the page, until it is back.
+// Several people at once, on Telegram, on Discord and at web pages, while the daemon is ended again and again
+// at random instants. They never wait for it: what is said while it is down stays with the platform, or with
+// the page, until it is back.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -30,7 +31,10 @@ export interface TrafficReport {
   readonly telegram: readonly Heard[];
   readonly discord: readonly Heard[];
   readonly web: readonly Heard[];
-  /** How often Discord had forgotten its session while the daemon was down, so that only the history knew what was said. */
+  /**
+   * How often Discord had forgotten its session while the daemon was down, so that only the history knew what
+   * was said.
+   */
   readonly sessionsForgotten: number;
   /** Exit code or signal of each end. */
   readonly exits: readonly (number | string)[];
@@ -108,7 +112,8 @@ export async function endedAtRandom(options: TrafficOptions): Promise<TrafficRep
   };
   try {
     daemon = await start();
-    // A bot that nobody ever heard of misses what is said before it is there, and knows of no conversation to look back at.
+    // A bot that nobody ever heard of misses what is said before it is there, and knows of no conversation to
+    // look back at.
     await side.live();
     for (const speaker of discord) speaker.say(said((speaker.count += 1)));
     for (const speaker of discord) await allHeard(speaker, daemon);
@@ -116,7 +121,8 @@ export async function endedAtRandom(options: TrafficOptions): Promise<TrafficRep
     for (let n = 0; n < options.times; n += 1) {
       const before = all.map((speaker) => ({ ...speaker }));
       if (n > 0) daemon = await start();
-      // Never three in a row: a message that sees the process die three times, at last alone, is poison by the rules, and put aside.
+      // Never three in a row: a message that sees the process die three times, at last alone, is poison by
+      // the rules, and put aside.
       if (n % 2 === 0 || options.inPairs !== true)
         for (const speaker of before) await allHeard(speaker, daemon);
       await pause(chance() * longestUpMs);
@@ -189,7 +195,10 @@ async function talk(speaker: Speaker, chance: () => number, goesOn: () => boolea
   }
 }
 
-/** Takes its time, and for every third number asks for a tool first. It reads only the request, so a turn that begins anew asks anew. */
+/**
+ * Takes its time, and for every third number asks for a tool first. It reads only the request, so a turn that
+ * begins anew asks anew.
+ */
 function thoughtful(call: ModelCall, chance: () => number): ModelAnswer {
   const delayMs = chance() * longestThoughtMs;
   const asked = askedIn(call);

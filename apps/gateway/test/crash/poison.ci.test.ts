@@ -1,4 +1,5 @@
-// A message in whose turn the process dies, every time. Others are served; after its strikes it is put aside with one notice.
+// A message in whose turn the process dies, every time. Others are served; after its strikes it is put aside
+// with one notice.
 import { afterEach, expect, test } from "vitest";
 import { cleanUp, eventually, type Daemon } from "../e2e/daemon.ts";
 import { world } from "../e2e/world.ts";

@@ -1,5 +1,5 @@
-// Three starts in five minutes that did not end well: the channels are held, the operator's way in is open. The rule itself, and its ten
-// minutes, are in test/safe-mode.test.ts under a virtual clock.
+// Three starts in five minutes that did not end well: the channels are held, the operator's way in is open.
+// The rule itself, and its ten minutes, are in test/safe-mode.test.ts under a virtual clock.
 import { afterEach, expect, test } from "vitest";
 import { controlClient } from "../e2e/control-client.ts";
 import { cleanUp } from "../e2e/daemon.ts";

@@ -1,5 +1,5 @@
-// Numbered messages, and the model that answers them: what a crash test needs to tell lost from doubled. A person says "say m3.", the
-// model answers "re m3", and what people see is judged by the numbers in it.
+// Numbered messages, and the model that answers them: what a crash test needs to tell lost from doubled. A
+// person says "say m3.", the model answers "re m3", and what people see is judged by the numbers in it.
 import type { ModelCall } from "@parley/testkit";
 
 export function said(n: number): string {

@@ -1,4 +1,5 @@
-// Orderly ends: what is running gets its time, the rest is there at the next start. No notice ever takes the place of an answer.
+// Orderly ends: what is running gets its time, the rest is there at the next start. No notice ever takes the
+// place of an answer.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";

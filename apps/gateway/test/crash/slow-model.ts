@@ -1,5 +1,6 @@
-// Kills that come faster than the model answers: nothing that was in flight can end, so every turn sees the process die again and again.
-// None of them is the cause, so none may be buried; and once the kills are over nobody waits for the others.
+// Kills that come faster than the model answers: nothing that was in flight can end, so every turn sees the
+// process die again and again. None of them is the cause, so none may be buried; and once the kills are over
+// nobody waits for the others.
 import { setTimeout as pause } from "node:timers/promises";
 import { eventually, type Daemon } from "../e2e/daemon.ts";
 import { world } from "../e2e/world.ts";

@@ -1,5 +1,5 @@
-// One daemon between the fakes, one person on Telegram, one at the web page and, where a test asks for it, one on Discord, and the ways to
-// end it. What every crash test stands on.
+// One daemon between the fakes, one person on Telegram, one at the web page and, where a test asks for it,
+// one on Discord, and the ways to end it. What every crash test stands on.
 import type { ApiCall, FakeDiscord, ModelCall, ModelAnswer } from "@parley/testkit";
 import { eventually, type Daemon } from "../e2e/daemon.ts";
 import { world, type World } from "../e2e/world.ts";
@@ -36,7 +36,10 @@ export interface Stage {
   says(medium: Medium): void;
   /** Answers the next request itself; all others are answered as usual. */
   onModel(respond: (call: ModelCall) => ModelAnswer | Promise<ModelAnswer>): void;
-  /** Resolves with the nth call of a method of Telegram, or of a route of Discord, once it has arrived at the fake. */
+  /**
+   * Resolves with the nth call of a method of Telegram, or of a route of Discord, once it has arrived at the
+   * fake.
+   */
   called(method: string, nth: number): Promise<Pick<ApiCall, "acted">>;
   /** Waits until everything that was said is answered and nothing moves any more. */
   quiet(medium: Medium, withinMs?: number): Promise<void>;

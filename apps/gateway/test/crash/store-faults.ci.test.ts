@@ -1,4 +1,5 @@
-// A disk that fails and a database that others hold: what is not durable is not acknowledged, and what was acknowledged is answered.
+// A disk that fails and a database that others hold: what is not durable is not acknowledged, and what was
+// acknowledged is answered.
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { cleanUp } from "../e2e/daemon.ts";

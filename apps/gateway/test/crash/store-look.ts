@@ -1,12 +1,15 @@
-// What a crash test reads in the database of a daemon that has stopped, and how it ages its history. Verdicts come from what people saw;
-// only the flag of a possible double is the store's own to show.
+// What a crash test reads in the database of a daemon that has stopped, and how it ages its history. Verdicts
+// come from what people saw; only the flag of a possible double is the store's own to show.
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 
 export interface StoreLook {
   /** Conversation and content of each part that was sent again after an unknown outcome. */
   readonly flagged: readonly string[];
-  /** Conversation and content of each part of which nobody knows whether it arrived, and which is not sent again. */
+  /**
+   * Conversation and content of each part of which nobody knows whether it arrived, and which is not sent
+   * again.
+   */
   readonly ambiguous: readonly string[];
   /** Rows that have no end yet. */
   readonly openRows: number;
@@ -40,7 +43,9 @@ export function lookAt(home: string): StoreLook {
   }
 }
 
-/** Takes the database's write lock from outside, so that the next commit cannot happen. Returns how to let go. */
+/**
+ * Takes the database's write lock from outside, so that the next commit cannot happen. Returns how to let go.
+ */
 export function freeze(home: string): () => void {
   const db = new DatabaseSync(join(home, "state.db"), { timeout: 5_000 });
   db.exec("begin immediate");

@@ -1,5 +1,6 @@
-// Faults at exact system calls. strace makes itself the tracer in the background (-D), so the child that a test holds is the daemon itself.
-// Without -f only the main thread is followed, which is where SQLite runs: the count is the same every time.
+// Faults at exact system calls. strace makes itself the tracer in the background (-D), so the child that a
+// test holds is the daemon itself. Without -f only the main thread is followed, which is where SQLite runs:
+// the count is the same every time.
 import { spawnSync } from "node:child_process";
 
 /** Null when system calls can be broken here, else why not. */

@@ -1,4 +1,5 @@
-// Twenty messages at once, and an end in the middle of answering them: each is answered exactly, and nobody hears of the restart.
+// Twenty messages at once, and an end in the middle of answering them: each is answered exactly, and nobody
+// hears of the restart.
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "vitest";
 import { eventually } from "../e2e/daemon.ts";

@@ -1,5 +1,5 @@
-// Somebody at the web page: keeps the connection up over every restart, resumes where it stopped, repeats what was not acknowledged under
-// the same key. Keeps every event as it came, so that a doubled one is seen.
+// Somebody at the web page: keeps the connection up over every restart, resumes where it stopped, repeats
+// what was not acknowledged under the same key. Keeps every event as it came, so that a doubled one is seen.
 import type { ChatMessage, MethodResult } from "@parley/protocol";
 import { controlClient, type ControlClient } from "../e2e/control-client.ts";
 import type { Daemon } from "../e2e/daemon.ts";
@@ -7,7 +7,10 @@ import type { Daemon } from "../e2e/daemon.ts";
 export interface WebPerson {
   /** Where the daemon is now. */
   meets(daemon: Pick<Daemon, "url" | "token">): void;
-  /** Resolves once it is acknowledged, however many restarts that takes. One after the other, as the page does it. */
+  /**
+   * Resolves once it is acknowledged, however many restarts that takes. One after the other, as the page does
+   * it.
+   */
   says(text: string): Promise<void>;
   /** Messages of the agent, as they came over all connections. */
   heard(): readonly string[];

@@ -1,5 +1,5 @@
-// What a daemon tells of itself and of its machine: to systemd, in the file that is read while it accepts nobody, in its
-// state, and of its config file at the start.
+// What a daemon tells of itself and of its machine: to systemd, in the file that is read while it accepts
+// nobody, in its state, and of its config file at the start.
 import {
   chmodSync,
   existsSync,

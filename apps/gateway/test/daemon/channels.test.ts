@@ -1,5 +1,5 @@
-// How channels are opened: all at the start, the page's alone in safe mode, one after a reload; what cannot start keeps
-// nobody from starting, and led accounts are the cluster's.
+// How channels are opened: all at the start, the page's alone in safe mode, one after a reload; what cannot
+// start keeps nobody from starting, and led accounts are the cluster's.
 import type { Channel } from "@parley/channels";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";

@@ -1,4 +1,5 @@
-// Where the daemon's log goes: the newest lines in memory and a file of the process, with the same words, as the config wants it.
+// Where the daemon's log goes: the newest lines in memory and a file of the process, with the same words, as
+// the config wants it.
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

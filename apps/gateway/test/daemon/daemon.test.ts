@@ -1,5 +1,5 @@
-// One whole daemon in this process, over its edges: what it leaves in its home for others, what it tells of itself, how
-// its config changes, and what is left when it has stopped.
+// One whole daemon in this process, over its edges: what it leaves in its home for others, what it tells of
+// itself, how its config changes, and what is left when it has stopped.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
@@ -257,7 +257,8 @@ test("a daemon is found, asked, changed and asked for a restart, and leaves noth
     config: { problems: [], restartNeeded: ["gateway.allowedHosts"] },
   });
 
-  // Programs reach the agents that there are now, and what an operator changed is written down with who it was.
+  // Programs reach the agents that there are now, and what an operator changed is written down with who it
+  // was.
   expect(await set(["agents", "list"], [{ id: "main" }, { id: "third" }])).toMatchObject({
     restartNeeded: [],
   });

@@ -1,4 +1,5 @@
-// What keeps a restart from being begun: a config that is refused, an address or a store that could not be had.
+// What keeps a restart from being begun: a config that is refused, an address or a store that could not be
+// had.
 import { createServer, type Server } from "node:net";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// What a reload changes in the running daemon: the next turn's path, the log, and the accounts whose connection is
-// another one, each in its order; a config that cannot be used changes nothing.
+// What a reload changes in the running daemon: the next turn's path, the log, and the accounts whose
+// connection is another one, each in its order; a config that cannot be used changes nothing.
 import type { Channel } from "@parley/channels";
 import { secret, type Config } from "@parley/config";
 import { Fault } from "@parley/protocol";

@@ -1,4 +1,5 @@
-// What the daemon adds to the traces of its messages: who it is, and the headers of the collector with their secrets.
+// What the daemon adds to the traces of its messages: who it is, and the headers of the collector with their
+// secrets.
 import { secret } from "@parley/config";
 import { version } from "@parley/protocol";
 import { fakeCollector, virtualClock } from "@parley/testkit";

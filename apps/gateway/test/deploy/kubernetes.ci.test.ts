@@ -1,5 +1,5 @@
-// deploy/kubernetes.yaml and the chart, rendered by Helm itself, are what Kubernetes' schemas say; their parts find each other, and their
-// config is one that a gateway takes. No cluster runs here.
+// deploy/kubernetes.yaml and the chart, rendered by Helm itself, are what Kubernetes' schemas say; their
+// parts find each other, and their config is one that a gateway takes. No cluster runs here.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

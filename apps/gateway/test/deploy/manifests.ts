@@ -1,5 +1,5 @@
-// Holds Kubernetes manifests against the types and schemas that are made from Kubernetes' own API: unknown and missing fields by the
-// compiler, forms and bounds by the validators.
+// Holds Kubernetes manifests against the types and schemas that are made from Kubernetes' own API: unknown
+// and missing fields by the compiler, forms and bounds by the validators.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

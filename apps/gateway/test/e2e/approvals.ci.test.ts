@@ -1,4 +1,5 @@
-// A command that needs a person's word, over the wire: buttons in a chat, a kill while the turn waits, the press after the restart.
+// A command that needs a person's word, over the wire: buttons in a chat, a kill while the turn waits, the
+// press after the restart.
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,5 +1,6 @@
-// Thirty config files that must not come into force, as people write them: what is wrong, the text, and the place, key and words that are shown.
-// One table for the start and for the reload. `secrets` is a folder and `blank` an empty file in the state folder.
+// Thirty config files that must not come into force, as people write them: what is wrong, the text, and the
+// place, key and words that are shown. One table for the start and for the reload. `secrets` is a folder and
+// `blank` an empty file in the state folder.
 export interface BrokenConfig {
   readonly is: string;
   readonly text: string;

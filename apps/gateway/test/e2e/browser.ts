@@ -1,4 +1,5 @@
-// A real browser for tests and for the README's picture: Debian's Chromium, driven by playwright-core, kept from calling home.
+// A real browser for tests and for the README's picture: Debian's Chromium, driven by playwright-core, kept
+// from calling home.
 import { chromium, type Browser } from "playwright-core";
 
 const flags = [

@@ -1,4 +1,5 @@
-// A real daemon whose wall clock is libfaketime's: it runs at any night, and its clock may jump while it runs or is stopped.
+// A real daemon whose wall clock is libfaketime's: it runs at any night, and its clock may jump while it runs
+// or is stopped.
 import { execFileSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,5 +1,6 @@
-// The console over the death of its gateway: acts that are on the way are done once or told as unknown, every page stays readable and comes
-// back as it was; and a config file that somebody else changes meanwhile is not written over.
+// The console over the death of its gateway: acts that are on the way are done once or told as unknown, every
+// page stays readable and comes back as it was; and a config file that somebody else changes meanwhile is not
+// written over.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fakeTelegram, lacks, program, programPath } from "@parley/testkit";

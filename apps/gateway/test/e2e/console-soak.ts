@@ -1,5 +1,6 @@
-// An hour and more of heavy use of the console, as fast as the machine goes: answers of thousands of pieces, every page again and again, lines
-// that break. What the page holds is measured after each round, once its garbage is collected.
+// An hour and more of heavy use of the console, as fast as the machine goes: answers of thousands of pieces,
+// every page again and again, lines that break. What the page holds is measured after each round, once its
+// garbage is collected.
 import type { CDPSession, Page } from "playwright-core";
 import { eventually } from "./daemon.ts";
 
@@ -77,8 +78,8 @@ export async function fillUp(page: Page, messages: number): Promise<void> {
 }
 
 /**
- * Says `messages` short things and one long answer of `pieces`, goes through every page, breaks the line once,
- * reads back and comes to the end again.
+ * Says `messages` short things and one long answer of `pieces`, goes through every page, breaks the line
+ * once, reads back and comes to the end again.
  */
 export async function useHeavily(
   page: Page,

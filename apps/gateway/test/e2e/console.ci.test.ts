@@ -1,5 +1,5 @@
-// The console as an operator sees it: a real browser, the real daemon, the built pages; both themes, two widths, hostile text, and a kill in
-// the middle of an act.
+// The console as an operator sees it: a real browser, the real daemon, the built pages; both themes, two
+// widths, hostile text, and a kill in the middle of an act.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fakeTelegram, lacks, program, programPath } from "@parley/testkit";
@@ -161,7 +161,8 @@ describe.skipIf(lacks(chromium))("the console in a browser", () => {
         })()`)) as readonly string[];
         found.push(...violations.map((each) => `${place} ${width} ${theme} ${each}`));
         wasWhole.add(place);
-        // Once also as on a phone at 200 % and more: nothing but tables, code and bars of links goes sideways.
+        // Once also as on a phone at 200 % and more: nothing but tables, code and bars of links goes
+        // sideways.
         const widths = theme === "light" && width === 390 ? [width, 320, 195] : [width];
         for (const each of widths) {
           if (each !== width) await page.setViewportSize({ width: each, height: 844 });

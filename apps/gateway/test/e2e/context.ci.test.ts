@@ -1,5 +1,5 @@
-// A conversation that outgrows a small model, over the real daemon: refused by the provider, killed in the middle of a summary, compacted
-// by hand; the person only ever gets answers.
+// A conversation that outgrows a small model, over the real daemon: refused by the provider, killed in the
+// middle of a summary, compacted by hand; the person only ever gets answers.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";

@@ -1,4 +1,5 @@
-// Runs the real daemon as a child process in a folder of its own, as an operator would. Tests talk to it through its edges only.
+// Runs the real daemon as a child process in a folder of its own, as an operator would. Tests talk to it
+// through its edges only.
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -54,7 +55,10 @@ export interface Daemon {
 
 export const testToken = "test-token-for-the-gateway-0123456789";
 
-/** What `bin/parley` hands its processes, and nothing else of the tester's own. With the compile cache a start costs half as much. */
+/**
+ * What `bin/parley` hands its processes, and nothing else of the tester's own. With the compile cache a start
+ * costs half as much.
+ */
 export function processEnv(home: string): { readonly [name: string]: string | undefined } {
   return {
     PATH: process.env["PATH"],
@@ -139,7 +143,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 /** A busy machine must never fail a test that would have passed, so no wait gives up before this. */
 const patienceMs = 45_000;
 
-/** Waits until `check` gives something, asking every few milliseconds, for `withinMs` or `patienceMs`, whichever is longer. */
+/**
+ * Waits until `check` gives something, asking every few milliseconds, for `withinMs` or `patienceMs`,
+ * whichever is longer.
+ */
 export async function eventually<T>(
   check: () => T | undefined | false | Promise<T | undefined | false>,
   withinMs = patienceMs,

@@ -1,6 +1,6 @@
-// A browser as a device, as its person meets it: Chromium with a fake camera, microphone and place follows the
-// content of the QR code, a real daemon and a model ask for things, a push wakes it while the page is closed,
-// and either side takes it back.
+// A browser as a device, as its person meets it: Chromium with a fake camera, microphone and place follows
+// the content of the QR code, a real daemon and a model ask for things, a push wakes it while the page is
+// closed, and either side takes it back.
 import { execFile } from "node:child_process";
 import { createDecipheriv, createECDH, hkdfSync, randomBytes } from "node:crypto";
 import { once } from "node:events";

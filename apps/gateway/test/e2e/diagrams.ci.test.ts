@@ -1,5 +1,5 @@
-// Diagrams in the web chat: a real browser, the real daemon, the built page under its policy; one is drawn when
-// somebody presses, and what is hostile in its source does nothing outside of its frame.
+// Diagrams in the web chat: a real browser, the real daemon, the built page under its policy; one is drawn
+// when somebody presses, and what is hostile in its source does nothing outside of its frame.
 import { createServer } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";

@@ -1,4 +1,5 @@
-// A day in the life of one Parley on Discord, over the real daemon: what people did and what they saw. The transcript is docs/discord-day.txt.
+// A day in the life of one Parley on Discord, over the real daemon: what people did and what they saw. The
+// transcript is docs/discord-day.txt.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";

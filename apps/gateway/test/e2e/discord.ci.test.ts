@@ -1,5 +1,5 @@
-// Discord over the wire, after discord.test.ts: threads, commands that are stopped or refused, a session that is gone, deleted messages,
-// answers that were lost, a token that is refused.
+// Discord over the wire, after discord.test.ts: threads, commands that are stopped or refused, a session that
+// is gone, deleted messages, answers that were lost, a token that is refused.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { cleanUp, eventually } from "./daemon.ts";
 import { discordWorld, type DiscordWorld } from "./discord-world.ts";

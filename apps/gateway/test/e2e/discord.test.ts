@@ -1,4 +1,5 @@
-// Discord over the wire: fake Discord -> daemon -> fake model -> fake Discord, and a kill. discord.ci.test.ts goes on with what is rarer.
+// Discord over the wire: fake Discord -> daemon -> fake model -> fake Discord, and a kill. discord.ci.test.ts
+// goes on with what is rarer.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,7 @@
-// A newcomer's first answer, by each way that Parley comes to a machine: a fresh clone with the host's own Node, a tarball and a Debian
-// package without any Node, `npx parley start` in an empty folder, and the image's root. The release is made here, of what is committed.
-// The times are printed, and nothing is asked of them.
+// A newcomer's first answer, by each way that Parley comes to a machine: a fresh clone with the host's own
+// Node, a tarball and a Debian package without any Node, `npx parley start` in an empty folder, and the
+// image's root. The release is made here, of what is committed. The times are printed, and nothing is asked
+// of them.
 import { execFile, execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import {

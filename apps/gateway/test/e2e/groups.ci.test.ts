@@ -1,4 +1,5 @@
-// Groups, topics and several bots over the real daemon: who is heard, what the agent is shown, where the answer goes.
+// Groups, topics and several bots over the real daemon: who is heard, what the agent is shown, where the
+// answer goes.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { controlClient } from "./control-client.ts";
 import { cleanUp, eventually } from "./daemon.ts";

@@ -1,5 +1,5 @@
-// Traps in the workspace for the owner's turns, over the wire: fake Telegram -> daemon -> fake model that calls tools ->
-// real files, commands and sandboxes -> the prompt of the owner's next turn.
+// Traps in the workspace for the owner's turns, over the wire: fake Telegram -> daemon -> fake model that
+// calls tools -> real files, commands and sandboxes -> the prompt of the owner's next turn.
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

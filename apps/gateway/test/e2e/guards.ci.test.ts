@@ -1,4 +1,5 @@
-// The hard enforcement around a model that does what it should not: injected words in files and in tool output, an operator's hook, /estop.
+// The hard enforcement around a model that does what it should not: injected words in files and in tool
+// output, an operator's hook, /estop.
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 // What the guides tell people to type is typed here: each command of the README, docs/ and deploy/, page by
-// page, beside one daemon. A new command runs without being named; what cannot run here stands in a list, with
-// the reason.
+// page, beside one daemon. A new command runs without being named; what cannot run here stands in a list,
+// with the reason.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
@@ -42,7 +42,9 @@ const elsewhere: readonly RegExp[] = [
   /^parley chat$/,
 ];
 
-/** What a command must say, beside ending well; of output that a page shows, the first words are looked for. */
+/**
+ * What a command must say, beside ending well; of output that a page shows, the first words are looked for.
+ */
 const promised: { readonly [command: string]: RegExp } = {
   "parley --help": /Set up and run:/,
   "parley why <id|text>": /Delivery .*: failed/,

@@ -1,4 +1,5 @@
-// Hooks through the edges of a real daemon: folders with HOOK.md, the bundled ones, one that hangs, and kill -9.
+// Hooks through the edges of a real daemon: folders with HOOK.md, the bundled ones, one that hangs, and kill
+// -9.
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

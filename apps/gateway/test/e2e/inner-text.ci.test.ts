@@ -1,5 +1,6 @@
-// The corpus of inner text over the wire: what reaches Telegram, Discord and the page, previews included, whatever a model writes and
-// however its stream is cut. Every chat gets one entry; all of them are answered at once.
+// The corpus of inner text over the wire: what reaches Telegram, Discord and the page, previews included,
+// whatever a model writes and however its stream is cut. Every chat gets one entry; all of them are answered
+// at once.
 import {
   answersWithTokens,
   innerMark,
@@ -48,8 +49,8 @@ function wordsOf(text: string): string {
 }
 
 /**
- * Some answers in one piece, some word by word over the time in which a preview opens, some cut in the middle of events. Who is asked once
- * more says the same again.
+ * Some answers in one piece, some word by word over the time in which a preview opens, some cut in the middle
+ * of events. Who is asked once more says the same again.
  */
 function stepOf({ body }: ModelCall): ModelStep {
   const number = Number(/entry number (\d+)/.exec(JSON.stringify(body))?.[1]);

@@ -1,5 +1,5 @@
-// Formulas in the web chat: a real browser, the real daemon, the built page under its policy; TeX is drawn, and
-// what is hostile, wrong or a price stays text.
+// Formulas in the web chat: a real browser, the real daemon, the built page under its policy; TeX is drawn,
+// and what is hostile, wrong or a price stays text.
 import { lacks, program, programPath } from "@parley/testkit";
 import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";

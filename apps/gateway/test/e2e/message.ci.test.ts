@@ -1,4 +1,5 @@
-// The message tool over the wire, on Telegram and on Discord: what it sends looks there as a person of that platform expects.
+// The message tool over the wire, on Telegram and on Discord: what it sends looks there as a person of that
+// platform expects.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { oggOpusFile, type ModelAnswer, type ModelCall } from "@parley/testkit";

@@ -1,5 +1,5 @@
-// A newcomer's path, as the README tells it: an empty folder, `npm start`, `parley setup`, a chat, a pairing, a restart in mid-answer. Through
-// the edges only: the shell, the chat, the model's server.
+// A newcomer's path, as the README tells it: an empty folder, `npm start`, `parley setup`, a chat, a pairing,
+// a restart in mid-answer. Through the edges only: the shell, the chat, the model's server.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";

@@ -1,5 +1,6 @@
-// Every method of the control plane with odd parameters, drawn from its own schema: the answer is a result or a clear error, never a flaw
-// inside; nobody's connection ends, and afterwards records can still be read and people are answered.
+// Every method of the control plane with odd parameters, drawn from its own schema: the answer is a result or
+// a clear error, never a flaw inside; nobody's connection ends, and afterwards records can still be read and
+// people are answered.
 import fc from "fast-check";
 import { methods, type MethodName } from "@parley/protocol";
 import { expect } from "vitest";

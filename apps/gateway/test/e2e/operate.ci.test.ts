@@ -1,5 +1,6 @@
-// The operator's view of a real daemon: one id from event to receipt, dead letters, answers that did not arrive, backup and restore, safe
-// mode, a damaged database. Through the edges only: chats, the control plane, the command line, the log.
+// The operator's view of a real daemon: one id from event to receipt, dead letters, answers that did not
+// arrive, backup and restore, safe mode, a damaged database. Through the edges only: chats, the control
+// plane, the command line, the log.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";

@@ -49,7 +49,10 @@ export async function parleyJson(home: string, ...argv: readonly string[]): Prom
   return JSON.parse(out);
 }
 
-/** A port that is known before the daemon runs, and stays the same over restarts: the part of the config that says which. */
+/**
+ * A port that is known before the daemon runs, and stays the same over restarts: the part of the config that
+ * says which.
+ */
 export async function findableGateway(): Promise<{ readonly gateway: object }> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -1,5 +1,5 @@
-// What an operator meets on a bad day: a clock that cannot be right, an agent that cannot work, a port that is taken, a disk that is full. The
-// rest goes on, and what is wrong is said.
+// What an operator meets on a bad day: a clock that cannot be right, an agent that cannot work, a port that
+// is taken, a disk that is full. The rest goes on, and what is wrong is said.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, rm, writeFile } from "node:fs/promises";

@@ -1,4 +1,5 @@
-// What Telegram may refuse, row by row, through the real daemon: the answer arrives in another form, or the right people are told.
+// What Telegram may refuse, row by row, through the real daemon: the answer arrives in another form, or the
+// right people are told.
 import { refusalBody } from "@parley/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { cleanUp, eventually } from "./daemon.ts";

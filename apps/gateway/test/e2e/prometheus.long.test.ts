@@ -1,4 +1,5 @@
-// A real Prometheus scrapes the daemon with a token that may only read, evaluates the alert rules of deploy/, and sees the daemon go down.
+// A real Prometheus scrapes the daemon with a token that may only read, evaluates the alert rules of deploy/,
+// and sees the daemon go down.
 import { spawn, spawnSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

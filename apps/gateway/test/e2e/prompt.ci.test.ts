@@ -1,4 +1,5 @@
-// The prompt over the wire: what the model server is sent, what `parley prompt` and /context say of it, and that nothing moves it but facts.
+// The prompt over the wire: what the model server is sent, what `parley prompt` and /context say of it, and
+// that nothing moves it but facts.
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { MethodResult } from "@parley/protocol";

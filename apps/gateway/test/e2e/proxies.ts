@@ -1,5 +1,5 @@
-// Puts a real reverse proxy before a daemon, with the files of deploy/ as an operator takes them: only ports, and the site around them, are the
-// test's.
+// Puts a real reverse proxy before a daemon, with the files of deploy/ as an operator takes them: only ports,
+// and the site around them, are the test's.
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
@@ -118,7 +118,8 @@ export async function worksBelow(origin: string, daemon: Daemon, browser: Browse
   client.close();
   await client.closed;
 
-  // Of a refused caller the log has the address that the proxy names, and a header of the caller's own counts for nothing.
+  // Of a refused caller the log has the address that the proxy names, and a header of the caller's own counts
+  // for nothing.
   await fetch(`${at}/v1/models`, {
     headers: { authorization: "Bearer wrong", "x-forwarded-for": "203.0.113.9" },
   });

@@ -1,5 +1,6 @@
-// The gateway on Redis: a day as on SQLite, and what a Redis that is killed in the middle of the traffic does to it: nothing is acknowledged
-// that is not stored, whoever asks is told, everything goes on by itself, nothing is lost and nothing said twice.
+// The gateway on Redis: a day as on SQLite, and what a Redis that is killed in the middle of the traffic does
+// to it: nothing is acknowledged that is not stored, whoever asks is told, everything goes on by itself,
+// nothing is lost and nothing said twice.
 import { existsSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { lacks, program, type RedisServer, redisServer } from "@parley/testkit";

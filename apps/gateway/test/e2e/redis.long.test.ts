@@ -1,5 +1,5 @@
-// Daemon and Redis killed in turn under traffic. No lock proves a dead daemon dead to a store that others share, so its work is taken up when
-// its leases end: half a minute for a turn, a minute for a delivery.
+// Daemon and Redis killed in turn under traffic. No lock proves a dead daemon dead to a store that others
+// share, so its work is taken up when its leases end: half a minute for a turn, a minute for a delivery.
 import { setTimeout as pause } from "node:timers/promises";
 import { silentLog } from "@parley/protocol";
 import { redisStore } from "@parley/store";

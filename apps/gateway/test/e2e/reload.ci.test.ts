@@ -1,4 +1,5 @@
-// A running daemon takes up its config: only what changed is touched, what is wrong is refused with its line, and no message is lost by it.
+// A running daemon takes up its config: only what changed is touched, what is wrong is refused with its line,
+// and no message is lost by it.
 import { readFileSync } from "node:fs";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// A restart in place, by signal: same process, new boot; refused while the config is broken; a stop that comes meanwhile wins.
+// A restart in place, by signal: same process, new boot; refused while the config is broken; a stop that
+// comes meanwhile wins.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";

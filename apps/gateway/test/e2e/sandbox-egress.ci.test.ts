@@ -1,5 +1,5 @@
-// Commands of a sandbox whose network is "egress", over the wire: a daemon, a model that calls exec, real curl,
-// a site that the config opens and a canary that nothing may reach.
+// Commands of a sandbox whose network is "egress", over the wire: a daemon, a model that calls exec, real
+// curl, a site that the config opens and a canary that nothing may reach.
 import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 import { createServer } from "node:http";

@@ -1,5 +1,6 @@
-// Schedules over the wire: a reminder asked for in a chat arrives once though the process dies in the moment it fires, and a real daemon
-// on the night on which Berlin's clocks skip an hour fires what stands in it at the next instant there is.
+// Schedules over the wire: a reminder asked for in a chat arrives once though the process dies in the moment
+// it fires, and a real daemon on the night on which Berlin's clocks skip an hour fires what stands in it at
+// the next instant there is.
 import { lacks, program, type ModelAnswer, type ModelCall } from "@parley/testkit";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { clockNight } from "./clock-nights.ts";

@@ -1,4 +1,5 @@
-// A real daemon on the nights on which clocks change, suspended, and with a clock that jumps: each slot runs once, or is told as missed.
+// A real daemon on the nights on which clocks change, suspended, and with a clock that jumps: each slot runs
+// once, or is told as missed.
 import { lacks, program } from "@parley/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { clockNight } from "./clock-nights.ts";
@@ -17,7 +18,10 @@ afterEach(async () => {
 
 const faketime = program("faketime");
 
-/** Zone, wall time, a moment before it, its only instant in the night, and for what comes twice a moment before the second. */
+/**
+ * Zone, wall time, a moment before it, its only instant in the night, and for what comes twice a moment
+ * before the second.
+ */
 const nights = [
   ["America/New_York", "30 2", "2027-03-14T06:59:57Z", "2027-03-14T07:00:00.000Z", null],
   ["America/New_York", "30 1", "2027-11-07T05:29:57Z", "2027-11-07T05:30:00.000Z", "2027-11-07T06:29:57Z"],

@@ -1,4 +1,5 @@
-// The tool `gateway` over the wire: an owner's agent reads the config without its secrets, changes what it may, and restarts the daemon.
+// The tool `gateway` over the wire: an owner's agent reads the config without its secrets, changes what it
+// may, and restarts the daemon.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ModelAnswer, ModelCall } from "@parley/testkit";

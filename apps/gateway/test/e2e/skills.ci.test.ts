@@ -1,4 +1,5 @@
-// Skills through the edges of a real daemon: the command line with and without it, the platform's menu, a chat, and a model that repeats a key.
+// Skills through the edges of a real daemon: the command line with and without it, the platform's menu, a
+// chat, and a model that repeats a key.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { MethodResult } from "@parley/protocol";

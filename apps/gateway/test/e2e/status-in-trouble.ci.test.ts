@@ -1,4 +1,5 @@
-// `parley status` when most is needed: the store is away, or the process can open no more files. Through the real command line.
+// `parley status` when most is needed: the store is away, or the process can open no more files. Through the
+// real command line.
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,6 @@
-// Many operators ask a daemon for its state at one instant, while people write to it: every one is answered, nothing is locked (the daemon
-// owns the database alone), and each person gets every answer once and in order.
+// Many operators ask a daemon for its state at one instant, while people write to it: every one is answered,
+// nothing is locked (the daemon owns the database alone), and each person gets every answer once and in
+// order.
 import type { MethodResult } from "@parley/protocol";
 import { expect } from "vitest";
 import { controlClient } from "./control-client.ts";
@@ -19,7 +20,10 @@ const messagesEach = 12;
 
 type Status = MethodResult<"status">;
 
-/** Starts a daemon of this world and stops it; throws when anybody went without an answer, or got one twice or out of turn. */
+/**
+ * Starts a daemon of this world and stops it; throws when anybody went without an answer, or got one twice or
+ * out of turn.
+ */
 export async function statusStorm(world: World, { processes, sockets }: Storm): Promise<void> {
   const daemon = await world.start({
     config: { ...(await findableGateway()), messages: { queue: { mode: "followup" } } },
@@ -42,7 +46,8 @@ export async function statusStorm(world: World, { processes, sockets }: Storm): 
   for (const { exitCode, out, err } of ran) {
     const found = JSON.parse(out) as Status;
     expect(found.pid).toBe(daemon.pid);
-    // A machine with all hands full may keep the daemon from answering in 5 s: the command says so, and shows what was written down.
+    // A machine with all hands full may keep the daemon from answering in 5 s: the command says so, and shows
+    // what was written down.
     const isAnswered = err === "";
     if (!isAnswered)
       expect(err).toMatch(/said nothing within 5 s.*Its process \d+ runs\. This is what it wrote down/s);

@@ -1,4 +1,5 @@
-// Answers that grow by edits over the real daemon: what they quote, and what a model may have learnt and must not tell (I8), previews included.
+// Answers that grow by edits over the real daemon: what they quote, and what a model may have learnt and must
+// not tell (I8), previews included.
 import { refusalBody } from "@parley/testkit";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { cleanUp, eventually, testToken } from "./daemon.ts";

@@ -1,4 +1,5 @@
-// A day with sub-agents over the wire: a parent fans out to five, one fails, one is killed, one spawns again; the daemon is killed twice.
+// A day with sub-agents over the wire: a parent fans out to five, one fails, one is killed, one spawns again;
+// the daemon is killed twice.
 import type { ModelAnswer, ModelCall } from "@parley/testkit";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { cleanUp, eventually, freshHome } from "./daemon.ts";
@@ -17,7 +18,9 @@ afterEach(async () => {
 const me = 4242;
 const labels = ["one", "two", "three", "four", "five"];
 
-/** Lets the receipt of what is visible be stored: a death before that may send it again, which is told (I5). */
+/**
+ * Lets the receipt of what is visible be stored: a death before that may send it again, which is told (I5).
+ */
 const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 500));
 
 /** The whole request as text, by which parent and child are told apart. */

@@ -1,4 +1,5 @@
-// A day in the life of one Parley on Telegram, over the real daemon: what people did and what they saw, as one transcript to read.
+// A day in the life of one Parley on Telegram, over the real daemon: what people did and what they saw, as
+// one transcript to read.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Address } from "@parley/protocol";
 import { plant } from "../media/plant.ts";

@@ -1,4 +1,5 @@
-// A message over the wire: fake Telegram -> daemon -> fake model -> fake Telegram, and what a kill before its row does to it.
+// A message over the wire: fake Telegram -> daemon -> fake model -> fake Telegram, and what a kill before its
+// row does to it.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { cleanUp } from "./daemon.ts";
 import { world, type World } from "./world.ts";

@@ -1,4 +1,5 @@
-// The agent's hands over the wire: fake Telegram -> daemon -> fake model that calls tools -> real files and processes.
+// The agent's hands over the wire: fake Telegram -> daemon -> fake model that calls tools -> real files and
+// processes.
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

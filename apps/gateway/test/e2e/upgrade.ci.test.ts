@@ -1,5 +1,6 @@
-// Upgrade and the way back, drilled on a checkout of its own: a version with a newer schema comes in, `parley restart` takes it up in place,
-// the older one refuses what the newer one wrote, and the copy that the upgrade made brings it back.
+// Upgrade and the way back, drilled on a checkout of its own: a version with a newer schema comes in, `parley
+// restart` takes it up in place, the older one refuses what the newer one wrote, and the copy that the
+// upgrade made brings it back.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";

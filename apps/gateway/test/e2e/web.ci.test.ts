@@ -1,4 +1,5 @@
-// The open web over the wire: fake Telegram -> daemon -> fake model that fetches and searches -> sites on 127.0.0.1.
+// The open web over the wire: fake Telegram -> daemon -> fake model that fetches and searches -> sites on
+// 127.0.0.1.
 import { createServer } from "node:http";
 import { once } from "node:events";
 import type { ModelAnswer, ModelCall } from "@parley/testkit";

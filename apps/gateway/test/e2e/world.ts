@@ -11,7 +11,9 @@ import { eventually, startDaemon, type Daemon } from "./daemon.ts";
 export interface World {
   readonly telegram: FakeTelegram;
   readonly models: FakeModels;
-  /** The config that points a daemon at the fakes: everybody may write, nothing is paced, nothing is streamed. */
+  /**
+   * The config that points a daemon at the fakes: everybody may write, nothing is paced, nothing is streamed.
+   */
   readonly config: { readonly [key: string]: unknown };
   start(more?: {
     readonly home?: string;

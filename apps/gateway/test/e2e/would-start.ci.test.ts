@@ -1,5 +1,5 @@
-// A gateway that runs is not broken by a change of its config, nor by a restart with one that it would not come up with: whoever asks is told
-// why, and it works on.
+// A gateway that runs is not broken by a change of its config, nor by a restart with one that it would not
+// come up with: whoever asks is told why, and it works on.
 import { readFile, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// What hooks hear of the gateway itself: which of its processes says that it started, and how long its end waits
-// for them.
+// What hooks hear of the gateway itself: which of its processes says that it started, and how long its end
+// waits for them.
 import { version, type HookEvent } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { expect, onTestFinished, test } from "vitest";

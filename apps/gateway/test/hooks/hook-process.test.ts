@@ -1,5 +1,5 @@
-// The processes of hooks: what a handler is given and what is taken from it, when its process is used again, and
-// what one that hangs, throws or dies costs.
+// The processes of hooks: what a handler is given and what is taken from it, when its process is used again,
+// and what one that hangs, throws or dies costs.
 import { mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// Which hooks there are, and why one does not run: where its folder lies, what it requires, what the config says, and what was enabled.
+// Which hooks there are, and why one does not run: where its folder lies, what it requires, what the config
+// says, and what was enabled.
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -308,7 +309,8 @@ test("what a hook is and needs is told whole, each need for itself; the words fo
     },
     settings: { colour: "name" },
   });
-  // What the config says by its key counts where nothing is said by its name; a wish to have it off comes first.
+  // What the config says by its key counts where nothing is said by its name; a wish to have it off comes
+  // first.
   const byKey = await told({ "the-key": { enabled: false, colour: "key" } });
   expect([byKey.settings, byKey.found.state]).toEqual([
     { colour: "key" },

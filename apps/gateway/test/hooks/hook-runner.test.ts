@@ -1,4 +1,5 @@
-// What hooks are told, in which order and how often, and what one that fails or hangs costs: nothing but its own call.
+// What hooks are told, in which order and how often, and what one that fails or hangs costs: nothing but its
+// own call.
 import { secret } from "@parley/config";
 import { Fault, silentLog, sleep, type HookEvent } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";

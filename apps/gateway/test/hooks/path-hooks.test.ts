@@ -1,4 +1,5 @@
-// What a message path tells its hooks, event by event, and what comes of what they say. One hook hears everything; the store is real.
+// What a message path tells its hooks, event by event, and what comes of what they say. One hook hears
+// everything; the store is real.
 import {
   conversationKey,
   Fault,

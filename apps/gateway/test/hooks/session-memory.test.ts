@@ -1,4 +1,5 @@
-// What session-memory keeps of a conversation that ended: once, also when the process died before it could, and where its people may read it.
+// What session-memory keeps of a conversation that ended: once, also when the process died before it could,
+// and where its people may read it.
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// Which files of a workspace are copied, and what becomes of each other one; and that a copy has its name only once it is
-// whole, and rights with which an agent can work.
+// Which files of a workspace are copied, and what becomes of each other one; and that a copy has its name
+// only once it is whole, and rights with which an agent can work.
 import {
   chmodSync,
   existsSync,

@@ -1,5 +1,5 @@
-// What an import tells and leaves alone: dry runs, folders of workspace files, mistakes in the source, and what
-// a person already has or took away.
+// What an import tells and leaves alone: dry runs, folders of workspace files, mistakes in the source, and
+// what a person already has or took away.
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";

@@ -1,4 +1,5 @@
-// An import that dies at any of its steps is run again and ends as one that never died, with the source untouched.
+// An import that dies at any of its steps is run again and ends as one that never died, with the source
+// untouched.
 import { readFileSync } from "node:fs";
 import files from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";

@@ -1,5 +1,5 @@
-// What an import leaves to the operator, in whole sentences; which secrets and variables it writes; and what it remembers
-// of whom it carried, also once that person is forgotten.
+// What an import leaves to the operator, in whole sentences; which secrets and variables it writes; and what
+// it remembers of whom it carried, also once that person is forgotten.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// Whole tables of what is read beside the config: schedules with their places, transcripts, keys of providers. After a wanted
-// change: `vitest run --project @parley/gateway import/readings -u`.
+// Whole tables of what is read beside the config: schedules with their places, transcripts, keys of
+// providers. After a wanted change: `vitest run --project @parley/gateway import/readings -u`.
 import type { Json, JsonObject } from "@parley/protocol";
 import { answerTable } from "@parley/testkit";
 import { expect, test } from "vitest";

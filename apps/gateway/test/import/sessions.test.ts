@@ -1,5 +1,5 @@
-// Which conversations of a home go on here, under which key and in which place, why each other one does not, and what of one
-// is written into the store.
+// Which conversations of a home go on here, under which key and in which place, why each other one does not,
+// and what of one is written into the store.
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -232,7 +232,8 @@ test("a conversation is one row that is done, and its words behind it; one that 
     return found.map(({ body }) => JSON.parse(body) as unknown);
   };
   expect([await said(one), await said(killed)]).toEqual([one.entries(), []]);
-  // The killed one is carried as any other when it is its turn, also when that is killed once more; no row of it is left.
+  // The killed one is carried as any other when it is its turn, also when that is killed once more; no row of
+  // it is left.
   await expect(writeSession(dying, killed, "third", 9)).rejects.toThrow("killed");
   await clock.advance(10);
   expect(await writeSession(store, killed, "fourth", 10)).toBe(true);

@@ -1,5 +1,5 @@
-// What a folder is taken for, what its config says with all that it includes, and which agents it has, the usual one
-// first, each with the folder in which its files are.
+// What a folder is taken for, what its config says with all that it includes, and which agents it has, the
+// usual one first, each with the folder in which its files are.
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

@@ -1,5 +1,5 @@
-// Whole tables of how an OpenClaw config is written in Parley's names, key by key, and how it is fitted into a config that is there.
-// After a wanted change: `vitest run --project @parley/gateway import/translate -u`.
+// Whole tables of how an OpenClaw config is written in Parley's names, key by key, and how it is fitted into
+// a config that is there. After a wanted change: `vitest run --project @parley/gateway import/translate -u`.
 import type { Json, JsonObject } from "@parley/protocol";
 import { answerTable, laterAnswerTable } from "@parley/testkit";
 import { expect, test } from "vitest";

@@ -1,4 +1,5 @@
-// Backups on a schedule and by a passphrase: when they are made, how many stay, and that a changed or cut file is noticed.
+// Backups on a schedule and by a passphrase: when they are made, how many stay, and that a changed or cut
+// file is noticed.
 import {
   mkdirSync,
   mkdtempSync,

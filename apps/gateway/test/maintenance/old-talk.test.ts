@@ -1,4 +1,5 @@
-// Which words of which sessions are past their time, and what goes with them; over a store that is filled by hand.
+// Which words of which sessions are past their time, and what goes with them; over a store that is filled by
+// hand.
 import { expect, onTestFinished, test } from "vitest";
 import type { Config } from "@parley/config";
 import { silentLog, type ConversationKey, type SessionKey } from "@parley/protocol";

@@ -1,5 +1,5 @@
-// Pictures that cost money, through the real daemon: made by a service, kept, sent and counted, and never bought
-// twice by a crash; and pictures that another model looks at.
+// Pictures that cost money, through the real daemon: made by a service, kept, sent and counted, and never
+// bought twice by a crash; and pictures that another model looks at.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { readdir, readFile } from "node:fs/promises";

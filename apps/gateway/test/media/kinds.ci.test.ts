@@ -1,4 +1,5 @@
-// Everything that people send on Telegram, through the real daemon: what the model reads of it, and what lies in the media folder.
+// Everything that people send on Telegram, through the real daemon: what the model reads of it, and what lies
+// in the media folder.
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";

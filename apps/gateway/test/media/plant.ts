@@ -1,4 +1,5 @@
-// Puts deliveries into the outbox of a daemon that is down, as a tool or a turn would have: what it sends at its next start.
+// Puts deliveries into the outbox of a daemon that is down, as a tool or a turn would have: what it sends at
+// its next start.
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import {

@@ -1,4 +1,5 @@
-// Everything that Parley does on Discord beside text, through the real daemon: deliveries as a tool queues them.
+// Everything that Parley does on Discord beside text, through the real daemon: deliveries as a tool queues
+// them.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Address, Content, MediaFile, OutboxAction, Part } from "@parley/protocol";

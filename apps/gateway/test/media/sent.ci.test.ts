@@ -1,4 +1,5 @@
-// Everything that Parley can send on Telegram beside text, through the real daemon, and what people do with it.
+// Everything that Parley can send on Telegram beside text, through the real daemon, and what people do with
+// it.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Address, MediaFile, Part } from "@parley/protocol";

@@ -1,6 +1,7 @@
-// Planted bugs in who may decide, about what, how often and until when. Each is a piece of the source made wrong, and the suite named with it
-// must fail. Minutes long, so it runs with PARLEY_LONG=1. One bug is known to go unnoticed: that the gate does not compare the sessions of call
-// and approval. No test can reach it, because an approval's id is made of its turn, and rows with decisions wait in their own lane.
+// Planted bugs in who may decide, about what, how often and until when. Each is a piece of the source made
+// wrong, and the suite named with it must fail. Minutes long, so it runs with PARLEY_LONG=1. One bug is known
+// to go unnoticed: that the gate does not compare the sessions of call and approval. No test can reach it,
+// because an approval's id is made of its turn, and rows with decisions wait in their own lane.
 import { fileURLToPath } from "node:url";
 import { plantedBugs, type PlantedBug } from "@parley/testkit";
 import { afterAll, expect, test } from "vitest";

@@ -1,4 +1,5 @@
-// Commands that look at a conversation or act beside it: what they say, to whom, and that they leave no trace.
+// Commands that look at a conversation or act beside it: what they say, to whom, and that they leave no
+// trace.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";

@@ -1,4 +1,5 @@
-// Sub-agents with a thread of their own: opened once, theirs alone while they work there, and left with a word.
+// Sub-agents with a thread of their own: opened once, theirs alone while they work there, and left with a
+// word.
 import { Fault, type Inbound, type JsonObject } from "@parley/protocol";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Answer, Asked } from "./scripted-model.ts";

@@ -1,4 +1,5 @@
-// Commands in a chat: those that act at once while a turn runs, and those that keep their place among the messages.
+// Commands in a chat: those that act at once while a turn runs, and those that keep their place among the
+// messages.
 import { Fault, silentLog } from "@parley/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { chatRestart, type ChatRestart } from "../../src/commands/decide/restart.ts";

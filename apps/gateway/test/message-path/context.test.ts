@@ -1,4 +1,5 @@
-// A conversation that outgrows its window, on the whole message path: pruned, flushed, compacted, never refused.
+// A conversation that outgrows its window, on the whole message path: pruned, flushed, compacted, never
+// refused.
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ModelRequest } from "@parley/models";

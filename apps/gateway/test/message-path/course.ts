@@ -1,4 +1,5 @@
-// The message path in real time and without sockets, for measuring: the real core over a database file, people and a model in memory.
+// The message path in real time and without sockets, for measuring: the real core over a database file,
+// people and a model in memory.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// /estop on the message path: what runs is ended, nothing starts until an owner resumes, also after a restart.
+// /estop on the message path: what runs is ended, nothing starts until an owner resumes, also after a
+// restart.
 import { afterEach, expect, test } from "vitest";
 import { askingTool } from "./asking-tool.ts";
 import type { Asked, Answer } from "./scripted-model.ts";

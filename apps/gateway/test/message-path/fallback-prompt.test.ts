@@ -1,4 +1,5 @@
-// Each model of a turn is asked with what was made for it: a fallback has another name, another family, another way to think, another window.
+// Each model of a turn is asked with what was made for it: a fallback has another name, another family,
+// another way to think, another window.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { labConfig, labModels, type Lab } from "./lab-models.ts";
 import { stage, type Stage } from "./stage.ts";

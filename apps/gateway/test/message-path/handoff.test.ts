@@ -1,4 +1,5 @@
-// A conversation that a person takes along to another channel: what is under way is answered where it was asked, what comes next is there.
+// A conversation that a person takes along to another channel: what is under way is answered where it was
+// asked, what comes next is there.
 import { conversationBindings, placeNow } from "@parley/access";
 import { silentLog } from "@parley/protocol";
 import { commandRecords } from "@parley/runner";

@@ -1,4 +1,5 @@
-// Effects that are keyed by their call, in a process that dies of each of its writes in turn: after the next start each effect is there once.
+// Effects that are keyed by their call, in a process that dies of each of its writes in turn: after the next
+// start each effect is there once.
 import type { JsonObject } from "@parley/protocol";
 import { afterEach, expect, test } from "vitest";
 import { stage, type Person, type Stage } from "./stage.ts";

@@ -36,7 +36,10 @@ export interface Lab {
   };
 }
 
-/** `deep` thinks at all levels and is priced, `plain` at the usual ones without a price, `words` has no thinking of its own. */
+/**
+ * `deep` thinks at all levels and is priced, `plain` at the usual ones without a price, `words` has no
+ * thinking of its own.
+ */
 export function labModels(): Lab {
   const lab: Lab = {
     calls: [],

@@ -1,5 +1,5 @@
-// Somebody's life with the agent, told on the stage: talks in private and in a group, notes, a pairing, a picture and a log. What is forgotten
-// or handed out of it is looked for byte by byte.
+// Somebody's life with the agent, told on the stage: talks in private and in a group, notes, a pairing, a
+// picture and a log. What is forgotten or handed out of it is looked for byte by byte.
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { loadConfig } from "@parley/config";

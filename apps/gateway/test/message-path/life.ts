@@ -1,5 +1,6 @@
-// One life of a process inside a test: once it is over, nothing that belonged to it acts or hears anything any more, as after kill -9.
-// Also counts what is under way, so that virtual time moves only when all has come to rest.
+// One life of a process inside a test: once it is over, nothing that belonged to it acts or hears anything
+// any more, as after kill -9. Also counts what is under way, so that virtual time moves only when all has
+// come to rest.
 import type { Clock } from "@parley/protocol";
 
 export interface Life {

@@ -1,5 +1,5 @@
-// A long conversation with large tool results through a model with a small window whose provider counts more tokens than we do. Plays it,
-// checks every request, and tells what pruning and compaction saved.
+// A long conversation with large tool results through a model with a small window whose provider counts more
+// tokens than we do. Plays it, checks every request, and tells what pruning and compaction saved.
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { ModelMessage, ModelRequest } from "@parley/models";
@@ -119,7 +119,9 @@ function wholeTokens(transcript: readonly Entry[], last: ModelRequest | undefine
   return Math.round(total / charsPerToken);
 }
 
-/** What no provider would take: unpaired calls, roles that do not alternate, empty messages, ids twice (I11). */
+/**
+ * What no provider would take: unpaired calls, roles that do not alternate, empty messages, ids twice (I11).
+ */
 function flawsOf(messages: readonly ModelMessage[]): readonly string[] {
   const found: string[] = [];
   const ids = new Set<string>();

@@ -1,5 +1,5 @@
-// The nightly upkeep of notes on the message path: what is alike is proposed to an owner in private, once, and
-// no note changes before the owner says so; a process may die at any moment of it.
+// The nightly upkeep of notes on the message path: what is alike is proposed to an owner in private, once,
+// and no note changes before the owner says so; a process may die at any moment of it.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";

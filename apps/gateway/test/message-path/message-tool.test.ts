@@ -1,4 +1,5 @@
-// The message tool on the message path: what it sends goes out once, in order, where it may, and is not said again.
+// The message tool on the message path: what it sends goes out once, in order, where it may, and is not said
+// again.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault, type Button, type JsonObject } from "@parley/protocol";

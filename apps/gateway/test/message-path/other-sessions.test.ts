@@ -1,4 +1,5 @@
-// Sessions write to one another: each message once, each answer told once, seen by no chat, and never in a loop.
+// Sessions write to one another: each message once, each answer told once, seen by no chat, and never in a
+// loop.
 import type { JsonObject } from "@parley/protocol";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Answer, Asked } from "./scripted-model.ts";
@@ -14,7 +15,9 @@ const isTarget = ({ text }: Asked): boolean => text.includes("Message from sessi
 const results = ({ messages }: Asked): readonly string[] =>
   messages.flatMap((message) => (message.role === "tool" ? [JSON.stringify(message.content)] : []));
 
-/** The owner's session makes the calls, one after the other; the target answers; anything else is repeated. */
+/**
+ * The owner's session makes the calls, one after the other; the target answers; anything else is repeated.
+ */
 function script(answers: (asked: Asked) => Answer, calls: readonly (readonly [string, JsonObject])[]) {
   const seen: string[] = [];
   s.model.answers((asked) => {

@@ -1,4 +1,5 @@
-// Limits for one person and one shared place: messages, turns and spending, with polite words, and none of them for owners.
+// Limits for one person and one shared place: messages, turns and spending, with polite words, and none of
+// them for owners.
 import { afterEach, expect, test } from "vitest";
 import type { Inbound } from "@parley/protocol";
 import { stage, type Stage } from "./stage.ts";

@@ -1,5 +1,5 @@
-// The same of a store in Redis: what would go and what is handed out are what they are of the file, and after it no key, no value and no
-// file of the server has a byte of that person.
+// The same of a store in Redis: what would go and what is handed out are what they are of the file, and after
+// it no key, no value and no file of the server has a byte of that person.
 import { readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -42,7 +42,10 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     return answer.split("\r\n").at(-2) ?? "";
   }
 
-  /** Where one of their words stands on the server: keys and values in a dump, the append-only file, the list of slow commands. */
+  /**
+   * Where one of their words stands on the server: keys and values in a dump, the append-only file, the list
+   * of slow commands.
+   */
   async function onServer(): Promise<readonly string[]> {
     await server.command("SAVE");
     const dir = folder(await server.command("CONFIG", "GET", "dir"));

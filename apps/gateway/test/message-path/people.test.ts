@@ -1,4 +1,5 @@
-// What is stored of one person, forgotten and handed out: after it no byte of theirs is anywhere below the state folder, and others have what they had.
+// What is stored of one person, forgotten and handed out: after it no byte of theirs is anywhere below the
+// state folder, and others have what they had.
 import { existsSync } from "node:fs";
 import { appendFile, mkdir, open, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";

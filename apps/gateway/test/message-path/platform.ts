@@ -1,9 +1,12 @@
-// A platform under a test's control: the loopback, with what it can do and how its sends go wrong chosen by the test.
-// Unlike the plain loopback it does not know a repeated send, so what is sent twice is seen twice.
+// A platform under a test's control: the loopback, with what it can do and how its sends go wrong chosen by
+// the test. Unlike the plain loopback it does not know a repeated send, so what is sent twice is seen twice.
 import { loopback, type Channel, type Loopback } from "@parley/channels";
 import type { Action, Capabilities, Clock, Fault, RenderedPart } from "@parley/protocol";
 
-/** `refuse`: nothing is shown. `lose`: it is shown, but the answer is lost. `hang`: no answer, nothing is shown. */
+/**
+ * `refuse`: nothing is shown. `lose`: it is shown, but the answer is lost. `hang`: no answer, nothing is
+ * shown.
+ */
 type Harm = { readonly refuse: Fault } | { readonly lose: Fault } | "hang" | null;
 
 interface Sending {

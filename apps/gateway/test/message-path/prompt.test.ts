@@ -1,5 +1,5 @@
-// The prompt along the message path: I12 over any sequence of turns, chats, days and restarts; what is kept of it; what an answer that shows
-// nothing leads to.
+// The prompt along the message path: I12 over any sequence of turns, chats, days and restarts; what is kept
+// of it; what an answer that shows nothing leads to.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Inbound } from "@parley/protocol";

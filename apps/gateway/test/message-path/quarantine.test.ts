@@ -1,4 +1,5 @@
-// Suspects beside what else happens to a gateway: a change of its config, and an approval that the one that runs asks for.
+// Suspects beside what else happens to a gateway: a change of its config, and an approval that the one that
+// runs asks for.
 import { type ConversationKey, type SessionKey, silentLog } from "@parley/protocol";
 import { sqliteStore, type SqliteStore, type Turn } from "@parley/store";
 import { virtualClock, type VirtualClock } from "@parley/testkit";

@@ -1,4 +1,5 @@
-// What happens to messages that arrive while the agent works: each queue mode, by when they arrive, with the exact words the model saw.
+// What happens to messages that arrive while the agent works: each queue mode, by when they arrive, with the
+// exact words the model saw.
 import { formatRowPayload } from "@parley/protocol";
 import { afterEach, describe, expect, test } from "vitest";
 import { stage, type Stage } from "./stage.ts";
@@ -12,7 +13,10 @@ type Mode = (typeof modes)[number];
 const moments = ["before the first word", "during a tool", "during the final answer"] as const;
 type Moment = (typeof moments)[number];
 
-/** "one" is asked at 0 s. The moments lie at 0.5, 2 and 3.5 s: a second before the tool, two in it, and two for the answer's words. */
+/**
+ * "one" is asked at 0 s. The moments lie at 0.5, 2 and 3.5 s: a second before the tool, two in it, and two
+ * for the answer's words.
+ */
 const atMs: { readonly [moment in Moment]: number } = {
   "before the first word": 500,
   "during a tool": 2_000,
@@ -30,7 +34,10 @@ async function work(config: { readonly [key: string]: unknown }): Promise<void> 
   });
 }
 
-/** The new user entries of each call, as the model read them: an entry that stood in the call before is not repeated. */
+/**
+ * The new user entries of each call, as the model read them: an entry that stood in the call before is not
+ * repeated.
+ */
 function heard(): readonly (readonly string[])[] {
   let known: readonly string[] = [];
   return s.model.asked.map(({ users }) => {

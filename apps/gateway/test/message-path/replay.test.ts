@@ -1,4 +1,5 @@
-// A past turn run again: the prompt anew, tools from the record, nothing sent, nothing stored; and what moved.
+// A past turn run again: the prompt anew, tools from the record, nothing sent, nothing stored; and what
+// moved.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";

@@ -1,5 +1,5 @@
-// Schedules on the message path: each slot runs once, its answer goes to the place fixed at creation, and what
-// happened to every instant stands in the history.
+// Schedules on the message path: each slot runs once, its answer goes to the place fixed at creation, and
+// what happened to every instant stands in the history.
 import { afterEach, describe, expect, test } from "vitest";
 import type { JobMaker } from "@parley/runner";
 import { stage, type Person, type Stage } from "./stage.ts";

@@ -1,4 +1,5 @@
-// A model whose answers a test writes as a function of what it was asked. It keeps what it read, word for word.
+// A model whose answers a test writes as a function of what it was asked. It keeps what it read, word for
+// word.
 import type { Model, ModelErrorKind, ModelEvent, ModelMessage, ModelRequest, Models } from "@parley/models";
 import { noUsage, sleep, type AssistantContent, type Clock, type JsonObject } from "@parley/protocol";
 

@@ -1,4 +1,5 @@
-// Skills through the message path: what the prompt is told, how people call them, what a command for a tool does, and what its turn is given.
+// Skills through the message path: what the prompt is told, how people call them, what a command for a tool
+// does, and what its turn is given.
 import { knownCommands } from "../../src/commands/parse-command.ts";
 import { mkdir, mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,5 +1,6 @@
-// The message path on a stage: the real core over a real database, virtual time, platforms and a model that the test plays.
-// `await alice.says("hello").gets("re: hello")`; the process can be killed, drained and started again in between.
+// The message path on a stage: the real core over a real database, virtual time, platforms and a model that
+// the test plays. `await alice.says("hello").gets("re: hello")`; the process can be killed, drained and
+// started again in between.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -54,7 +55,10 @@ export interface StageOptions {
   readonly daemon?: MessagePathParts["daemon"];
   /** Absent: there are none. */
   readonly skills?: (config: Config) => SkillRegistry;
-  /** Hooks that run while a turn is prepared. They may put another channel in an account's place, as a reload does. */
+  /**
+   * Hooks that run while a turn is prepared. They may put another channel in an account's place, as a reload
+   * does.
+   */
   readonly hooks?: (channels: Map<string, Channel>) => MessagePathParts["hooks"];
   /** Hooks that hear what happens; absent: there are none. */
   readonly hookParts?: NonNullable<MessagePathParts["hookParts"]>;
@@ -106,8 +110,8 @@ export interface Stage {
   /** kill -9, and nothing runs until `start`. */
   kill(): Promise<void>;
   /**
-   * The process dies of its nth write from now on: what it wrote is durable, and nobody in the process learned of
-   * it. `kill` and `start` begin the next one. Returns whether it died.
+   * The process dies of its nth write from now on: what it wrote is durable, and nobody in the process
+   * learned of it. `kill` and `start` begin the next one. Returns whether it died.
    */
   dieAtWrite(nth: number): () => boolean;
   start(): Promise<void>;
@@ -420,7 +424,9 @@ const looking: readonly string[] = [
   "onReady",
 ];
 
-/** Calls `wrote` when a write is durable, before whoever asked hears; while nobody counts, it stands aside. */
+/**
+ * Calls `wrote` when a write is durable, before whoever asked hears; while nobody counts, it stands aside.
+ */
 function countingWrites<T extends object>(port: T, counts: () => boolean, wrote: () => void): T {
   return new Proxy(port, {
     get(target, name, receiver) {

@@ -6,7 +6,10 @@ import { cleanUp, eventually, startDaemon } from "../e2e/daemon.ts";
 
 afterEach(cleanUp);
 
-/** Pids of the processes whose command line ends so: the shell that the tool starts, and the sleep that the shell starts. */
+/**
+ * Pids of the processes whose command line ends so: the shell that the tool starts, and the sleep that the
+ * shell starts.
+ */
 function sleepers(seconds: number): readonly number[] {
   return readdirSync("/proc").flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];
@@ -87,7 +90,8 @@ describe("a tool's processes", () => {
       const from = performance.now();
       await client.call(method, params);
       await eventually(() => sleepers(seconds).length === 0, 10_000, "the end of the processes");
-      // Two seconds are promised. A busy machine gets more, but not the ten until the lease would be renewed and found lost.
+      // Two seconds are promised. A busy machine gets more, but not the ten until the lease would be renewed
+      // and found lost.
       expect(performance.now() - from).toBeLessThan(5_000);
       await client.call("chat.send", { text: "!say alive", idempotencyKey: "next" });
       await eventually(async () => (await history(client)).includes('alive"'), 10_000, "the next answer");

@@ -1,5 +1,6 @@
-// What one message costs the store, so that no change makes it dearer unseen: syncs of the disk, transactions and statements from its arrival
-// until its answer is recorded and the lane is given back. Beside them stands how often the handle asks whether another connection wrote.
+// What one message costs the store, so that no change makes it dearer unseen: syncs of the disk, transactions
+// and statements from its arrival until its answer is recorded and the lane is given back. Beside them stands
+// how often the handle asks whether another connection wrote.
 import { StatementSync } from "node:sqlite";
 import { silentLog } from "@parley/protocol";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -7,8 +8,8 @@ import { warmUp } from "../../src/daemon/warm-up.ts";
 import { stage, type Stage } from "./stage.ts";
 
 /**
- * Raise a number only with a reason: each sync costs people a third of a millisecond or more, each statement ten microseconds, each question
- * after others half a microsecond in a transaction and under four outside.
+ * Raise a number only with a reason: each sync costs people a third of a millisecond or more, each statement
+ * ten microseconds, each question after others half a microsecond in a transaction and under four outside.
  */
 const most = { syncs: 4, transactions: 4, statements: 54, doubts: 17 };
 

@@ -1,4 +1,5 @@
-// Turns in which the process died: who waits for whom, what is buried, and what a killer from outside proves against nobody.
+// Turns in which the process died: who waits for whom, what is buried, and what a killer from outside proves
+// against nobody.
 import { afterEach, describe, expect, test } from "vitest";
 import { stage, type Person, type Stage } from "./stage.ts";
 

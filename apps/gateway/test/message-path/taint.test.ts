@@ -1,4 +1,5 @@
-// Text of strangers on the message path: a model that obeys every injection, and what an owner is asked before it can.
+// Text of strangers on the message path: a model that obeys every injection, and what an owner is asked
+// before it can.
 import type { JsonObject } from "@parley/protocol";
 import { afterEach, expect, test } from "vitest";
 import { askingTool } from "./asking-tool.ts";

@@ -1,4 +1,5 @@
-// Thinking and models in a chat: directives alone and inside messages, what is shown of thoughts, which model answers.
+// Thinking and models in a chat: directives alone and inside messages, what is shown of thoughts, which model
+// answers.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Fault, sleep } from "@parley/protocol";
 import { labConfig, labModels, type Lab } from "./lab-models.ts";

@@ -60,7 +60,9 @@ export function traceOf({ home, path, lines, model, platforms, refused, progress
   return withoutChance(text.replaceAll(home, "HOME"));
 }
 
-/** Lanes run side by side: which of two lines of one instant stands first is by chance, so they are sorted. */
+/**
+ * Lanes run side by side: which of two lines of one instant stands first is by chance, so they are sorted.
+ */
 function logOf(lines: readonly KeptLine[]): readonly string[] {
   const told = lines.map(
     ({ atMs, level, words, fields }) => [atMs, `+${atMs} ${level} ${words} ${shown(fields)}`] as const,
@@ -132,8 +134,8 @@ function parsed(text: string): unknown {
 const beganMs = Date.parse("2026-01-01T00:00:00Z");
 
 /**
- * Times are told from the clock's beginning. Hashes of prompts tell of the folder's name: each is called by the
- * order in which it comes first. No time has 16 digits.
+ * Times are told from the clock's beginning. Hashes of prompts tell of the folder's name: each is called by
+ * the order in which it comes first. No time has 16 digits.
  */
 function withoutChance(text: string): string {
   const names = new Map<string, string>();

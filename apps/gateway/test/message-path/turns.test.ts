@@ -1,4 +1,5 @@
-// Turns: who is answered where, what joins a turn, and what a death, a stop or a restart in the middle of one leaves behind.
+// Turns: who is answered where, what joins a turn, and what a death, a stop or a restart in the middle of one
+// leaves behind.
 import { Fault } from "@parley/protocol";
 import { afterEach, describe, expect, test } from "vitest";
 import { stage, type Person, type Stage } from "./stage.ts";

@@ -1,5 +1,5 @@
-// What a stranger's session can see, steer, read and address of the owner's: nothing, in whatever spelling of a
-// key, with whatever tool, under the widest config.
+// What a stranger's session can see, steer, read and address of the owner's: nothing, in whatever spelling of
+// a key, with whatever tool, under the widest config.
 import type { JsonObject } from "@parley/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stage, type Stage } from "./stage.ts";

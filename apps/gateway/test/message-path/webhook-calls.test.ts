@@ -1,5 +1,5 @@
-// Calls of other programs on the message path: each begins one turn, its answer goes where the call or the config says, and what it said has
-// nobody's rights.
+// Calls of other programs on the message path: each begins one turn, its answer goes where the call or the
+// config says, and what it said has nobody's rights.
 import { afterEach, expect, test } from "vitest";
 import { apiRequests } from "../../src/api/api-requests.ts";
 import { hookCall } from "../../src/api/hook-call.ts";

@@ -1,5 +1,5 @@
-// Turns as a whole: joined, failed, resumed, late, stopped, told in blocks, a job's. All that each does and leaves
-// stands in its trace.
+// Turns as a whole: joined, failed, resumed, late, stopped, told in blocks, a job's. All that each does and
+// leaves stands in its trace.
 import type { Inbound } from "@parley/protocol";
 import { afterEach, expect, test } from "vitest";
 import { stage, type Stage } from "./stage.ts";

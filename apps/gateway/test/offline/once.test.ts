@@ -1,5 +1,5 @@
-// The operator's methods without a daemon, frame by frame in this process: what is served from the config, from the records
-// and from nothing, and what a broken config still lets one do.
+// The operator's methods without a daemon, frame by frame in this process: what is served from the config,
+// from the records and from nothing, and what a broken config still lets one do.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

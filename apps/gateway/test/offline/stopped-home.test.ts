@@ -1,4 +1,5 @@
-// The state folder while no daemon runs: who may use it, what a backup and a restore answer, and what they leave behind.
+// The state folder while no daemon runs: who may use it, what a backup and a restore answer, and what they
+// leave behind.
 import {
   copyFileSync,
   mkdtempSync,

@@ -1,4 +1,5 @@
-// An operator's test message goes to the place that was named, once, through the outbox, and only by an account that there is.
+// An operator's test message goes to the place that was named, once, through the outbox, and only by an
+// account that there is.
 import { expect, test } from "vitest";
 import { unreachableChats } from "@parley/delivery";
 import { formatRowPayload } from "@parley/protocol";

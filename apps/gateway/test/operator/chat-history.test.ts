@@ -1,4 +1,5 @@
-// The chat of a page: what it sends, reads back, puts in and stops, each in the conversation and session that are meant.
+// The chat of a page: what it sends, reads back, puts in and stops, each in the conversation and session that
+// are meant.
 import { webSender } from "@parley/access";
 import { conversationKey, systemClock, type Address } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";

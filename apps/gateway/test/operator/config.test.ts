@@ -1,4 +1,5 @@
-// The config over the control plane: what reaches the editor, what comes back of it, and how often it may change.
+// The config over the control plane: what reaches the editor, what comes back of it, and how often it may
+// change.
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { configMethods } from "../../src/operator/config.ts";

@@ -1,4 +1,5 @@
-// A conversation that begins with what was said in another one: what people see, and what the lane is told to copy.
+// A conversation that begins with what was said in another one: what people see, and what the lane is told to
+// copy.
 import { conversationKey, parseRowPayload, systemClock, type Address, type Entry } from "@parley/protocol";
 import { expect, test } from "vitest";
 import { forkMethods } from "../../src/operator/sessions/fork.ts";

@@ -1,4 +1,5 @@
-// Dead letters and answers that did not arrive: tried again as copies, once for each ask, or taken off the list.
+// Dead letters and answers that did not arrive: tried again as copies, once for each ask, or taken off the
+// list.
 import { expect, test } from "vitest";
 import { unreachableChats } from "@parley/delivery";
 import { deadMethods } from "../../src/operator/dead.ts";

@@ -1,5 +1,5 @@
-// What an operator counts on in the lists: the newest first, the limit kept from the newest end, nothing twice, and
-// open told from waiting.
+// What an operator counts on in the lists: the newest first, the limit kept from the newest end, nothing
+// twice, and open told from waiting.
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { gatewayMetrics, type GatewayMetrics } from "../../src/metrics/gateway-metrics.ts";

@@ -1,4 +1,5 @@
-// What an operator is told of models: those of the config with who uses them, and what one small real call came to.
+// What an operator is told of models: those of the config with who uses them, and what one small real call
+// came to.
 import { loadConfig } from "@parley/config";
 import { modelsFrom, thinkingLevelsOf } from "@parley/models";
 import { Fault, noUsage, silentLog, systemClock } from "@parley/protocol";

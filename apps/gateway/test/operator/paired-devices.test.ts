@@ -1,4 +1,5 @@
-// What a paired device may ask and is told, and how an operator pairs one: over real records, without a socket.
+// What a paired device may ask and is told, and how an operator pairs one: over real records, without a
+// socket.
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// What an operator sees of rows and deliveries, each state and content, and what moved between a turn and its replay.
-// After a wanted change: `vitest run --project @parley/gateway record-views -u`.
+// What an operator sees of rows and deliveries, each state and content, and what moved between a turn and its
+// replay. After a wanted change: `vitest run --project @parley/gateway record-views -u`.
 import { formatContent, formatRowPayload, type Content } from "@parley/protocol";
 import { answerTable } from "@parley/testkit";
 import { expect, test } from "vitest";

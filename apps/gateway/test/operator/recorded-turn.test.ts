@@ -1,4 +1,5 @@
-// A past turn as it is read from the records: by any of its names, over pages and epochs, with what stood before it.
+// A past turn as it is read from the records: by any of its names, over pages and epochs, with what stood
+// before it.
 import { expect, onTestFinished, test } from "vitest";
 import { silentLog, type ConversationKey, type SessionKey } from "@parley/protocol";
 import { sqliteStore } from "@parley/store";

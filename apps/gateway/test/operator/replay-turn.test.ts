@@ -1,5 +1,5 @@
-// A saved turn run again by ports that the test is: what the prompt is made for, which model is asked for what, what both
-// sides are told with, and what ends a replay that hangs.
+// A saved turn run again by ports that the test is: what the prompt is made for, which model is asked for
+// what, what both sides are told with, and what ends a replay that hangs.
 import { loadConfig, type Config } from "@parley/config";
 import type { Model, ModelEvent, ModelRequest } from "@parley/models";
 import { noUsage, silentLog, type SavedTurn } from "@parley/protocol";

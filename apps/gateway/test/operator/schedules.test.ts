@@ -1,4 +1,5 @@
-// What operators are served about schedules: jobs whole, what all of them do together, and whose home a new one has.
+// What operators are served about schedules: jobs whole, what all of them do together, and whose home a new
+// one has.
 import { Fault } from "@parley/protocol";
 import { asWritten, newJob, type Job } from "@parley/schedules";
 import { sessionOfRuns } from "@parley/runner";

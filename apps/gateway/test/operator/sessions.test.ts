@@ -1,5 +1,5 @@
-// Sessions as an operator sees and changes them, over a real store: one whole, its transcript by epoch, a reset, what is
-// forgotten, and settings that are set, cleared or left as they are.
+// Sessions as an operator sees and changes them, over a real store: one whole, its transcript by epoch, a
+// reset, what is forgotten, and settings that are set, cleared or left as they are.
 import type { Entry, SessionKey } from "@parley/protocol";
 import { expect, test } from "vitest";
 import { beginAnew } from "../../src/receive/reset-policy.ts";

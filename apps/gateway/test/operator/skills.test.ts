@@ -1,4 +1,5 @@
-// What an operator sees of skills, and what installing one says: real folders, a config with what this is about.
+// What an operator sees of skills, and what installing one says: real folders, a config with what this is
+// about.
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

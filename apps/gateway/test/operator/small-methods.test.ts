@@ -1,5 +1,5 @@
-// Small groups of the operator's methods, whole: the backups there are, a restart and a reload, the newest lines of the
-// log, updates, lanes, and places that agents know.
+// Small groups of the operator's methods, whole: the backups there are, a restart and a reload, the newest
+// lines of the log, updates, lanes, and places that agents know.
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// What an operator is shown of the gateway, whole, with every state in it: the status, the audit by its pages, the
-// calls of a conversation's tools, and which files are old enough to go.
+// What an operator is shown of the gateway, whole, with every state in it: the status, the audit by its
+// pages, the calls of a conversation's tools, and which files are old enough to go.
 import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// Whole tables of what is a person's among everything that is stored: which texts name them, what a look through
-// the records finds, and what becomes of each record. After a wanted change:
+// Whole tables of what is a person's among everything that is stored: which texts name them, what a look
+// through the records finds, and what becomes of each record. After a wanted change:
 // `vitest run --project @parley/gateway people/belongings -u`, and read the difference.
 import { noneUsed } from "@parley/runner";
 import type { StoredRecord } from "@parley/store";

@@ -1,5 +1,5 @@
-// What of a text names one person: their ids, keys and places, and no longer id that only begins or ends like theirs.
-// After a wanted change: `vitest run --project @parley/gateway people/marks -u`.
+// What of a text names one person: their ids, keys and places, and no longer id that only begins or ends like
+// theirs. After a wanted change: `vitest run --project @parley/gateway people/marks -u`.
 import { answerTable } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { marksOf, personIn } from "../../src/people/person.ts";

@@ -1,5 +1,5 @@
-// What files hold of a person, and what is left of them: notes by who wrote each line, kept results, what commands said, and
-// lines of the log; of others' files not a byte.
+// What files hold of a person, and what is left of them: notes by who wrote each line, kept results, what
+// commands said, and lines of the log; of others' files not a byte.
 import { createHash } from "node:crypto";
 import {
   chmodSync,

@@ -1,4 +1,5 @@
-// The long tier cuts at every byte (cut-streams.long.test.ts); here the ends of lines, their neighbours, and samples between.
+// The long tier cuts at every byte (cut-streams.long.test.ts); here the ends of lines, their neighbours, and
+// samples between.
 import { describe, expect, test } from "vitest";
 import { cutThroughLoop, recordings } from "./cut-streams.ts";
 

@@ -1,5 +1,5 @@
-// Every provider's stream, recorded, cut and put through the whole loop: no cut may start a tool that was not wholly called, and no rest of
-// an answer may stand as one.
+// Every provider's stream, recorded, cut and put through the whole loop: no cut may start a tool that was not
+// wholly called, and no rest of an answer may stand as one.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { runLoop, type JournalStep, type LoopEnd } from "@parley/agent";

@@ -1,4 +1,5 @@
-// Two hundred random installations, drawn anew each time: no section of any of their prompts claims what is not so. A failure prints the seed.
+// Two hundred random installations, drawn anew each time: no section of any of their prompts claims what is
+// not so. A failure prints the seed.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { falseClaims } from "./claims/check.ts";

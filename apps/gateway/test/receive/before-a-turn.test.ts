@@ -1,5 +1,5 @@
-// What happens to a message before a turn reads it: parts of an album join the one that calls, reactions find the message
-// they belong to, and a full queue loses the right rows. The store stands by as a list.
+// What happens to a message before a turn reads it: parts of an album join the one that calls, reactions find
+// the message they belong to, and a full queue loses the right rows. The store stands by as a list.
 import { formatContent, formatRowPayload, type Address, type Inbound } from "@parley/protocol";
 import { expect, test } from "vitest";
 import { albumParts } from "../../src/receive/album-parts.ts";

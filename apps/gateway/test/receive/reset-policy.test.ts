@@ -13,7 +13,9 @@ const anew =
   (store: Pick<Store, "sessions">, clock: Pick<Clock, "now">): ResetOptions["beginAnew"] =>
   async (session) => ({ session: await beginAnew(store.sessions, session, clock.now()) });
 
-/** A session begun at `from`; says how often it began anew until each of the later times, when somebody spoke. */
+/**
+ * A session begun at `from`; says how often it began anew until each of the later times, when somebody spoke.
+ */
 async function epochs(
   reset: ResetPolicy,
   timeZone: string,

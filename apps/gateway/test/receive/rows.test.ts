@@ -1,5 +1,5 @@
-// What becomes of events before they are work: their rows field by field, reactions and votes in words, albums in
-// groups, and queues that are too long, each with both sides of its limits.
+// What becomes of events before they are work: their rows field by field, reactions and votes in words,
+// albums in groups, and queues that are too long, each with both sides of its limits.
 import { formatRowPayload, type Inbound, type SessionKey } from "@parley/protocol";
 import type { DeliveryView, RowView } from "@parley/store";
 import { directMessage, groupMessage } from "@parley/testkit";

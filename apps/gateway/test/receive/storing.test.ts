@@ -1,5 +1,6 @@
-// What becomes of a batch of events on its way into the store: in which order rows and answers are written, what is told to whom, what comes
-// again, what is taken back, and what holds up what. The store is a list of calls.
+// What becomes of a batch of events on its way into the store: in which order rows and answers are written,
+// what is told to whom, what comes again, what is taken back, and what holds up what. The store is a list of
+// calls.
 import {
   Fault,
   formatRowPayload,

@@ -1,4 +1,5 @@
-// Who hears that a job or a call was written: this process's timer each time, the others once, and nobody of anything else.
+// Who hears that a job or a call was written: this process's timer each time, the others once, and nobody of
+// anything else.
 import { virtualClock } from "@parley/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import { jobChanges, noticingJobs } from "../../src/schedules/job-changes.ts";

@@ -1,5 +1,6 @@
-// A script over the store's own verbs for what the message path does not do yet: a call that needs an approval. The turn asks, parks and
-// gives its slot back; the decision wakes it; the approval is used up together with the intent of the call, so that it is used once.
+// A script over the store's own verbs for what the message path does not do yet: a call that needs an
+// approval. The turn asks, parks and gives its slot back; the decision wakes it; the approval is used up
+// together with the intent of the call, so that it is used once.
 import { runLanes, type LeaseHandle, type WorkEnd } from "@parley/queue";
 import { silentLog, type ConversationKey, type SessionKey } from "@parley/protocol";
 import { sqliteStore, type NewRow, type Store, type Turn } from "@parley/store";

@@ -56,7 +56,10 @@ export interface Booted {
   readonly cluster: Cluster | null;
 }
 
-/** By the roll there is always a node that leads nothing: so accounts are left to others again and again, also where there are none. */
+/**
+ * By the roll there is always a node that leads nothing: so accounts are left to others again and again, also
+ * where there are none.
+ */
 const envied: NodeView = {
   node: "envied",
   boot: "envied",

@@ -1,5 +1,5 @@
-// Chance that depends on names instead of on the order of draws: what happens to the third commit is the same whether or not some other
-// message was left out. That is what lets a failing schedule shrink.
+// Chance that depends on names instead of on the order of draws: what happens to the third commit is the same
+// whether or not some other message was left out. That is what lets a failing schedule shrink.
 
 /** A number in [0, 1) for this seed and name; equal names give equal numbers. */
 export type Draw = (name: string) => number;

@@ -1,5 +1,6 @@
-// Drivers of the simulated platforms, one object per life. `polled` confirms by asking for what comes next, like Telegram; `pushed` is
-// told each event and answers when it is durable, like the web chat and the loopback. Discord's is in discord.ts.
+// Drivers of the simulated platforms, one object per life. `polled` confirms by asking for what comes next,
+// like Telegram; `pushed` is told each event and answers when it is durable, like the web chat and the
+// loopback. Discord's is in discord.ts.
 import type { Channel, Receive } from "@parley/channels";
 import { Fault, sleep, type Capabilities, type Inbound } from "@parley/protocol";
 import type { Life } from "./life.ts";

@@ -1,5 +1,6 @@
-// Sub-agents under chance: two people let their sessions fan out, stop and kill while the process dies at some of its writes. When all has
-// come to rest, laws are judged over what the store keeps. Everything follows from the seed.
+// Sub-agents under chance: two people let their sessions fan out, stop and kill while the process dies at
+// some of its writes. When all has come to rest, laws are judged over what the store keeps. Everything
+// follows from the seed.
 import { parseRowPayload } from "@parley/protocol";
 import type { RowView, SqliteStore } from "@parley/store";
 import type { Answer, Asked } from "../message-path/scripted-model.ts";
@@ -77,7 +78,10 @@ function act(s: Stage, draw: Draw, second: number): void {
     }
 }
 
-/** `died`: tells whether the death that was planned last has come; null when none is. Returns the same for later. */
+/**
+ * `died`: tells whether the death that was planned last has come; null when none is. Returns the same for
+ * later.
+ */
 async function harm(s: Stage, draw: Draw, second: number, died: Died): Promise<Died> {
   if (died?.() === true) {
     await s.kill();

@@ -1,4 +1,5 @@
-// What Redis' driver offers beside the contract, over the contract's verbs: ends leases of processes that are gone.
+// What Redis' driver offers beside the contract, over the contract's verbs: ends leases of processes that are
+// gone.
 import type { DeadLeases, Store } from "@parley/store";
 import { turnPools } from "@parley/queue";
 

@@ -1,6 +1,6 @@
-// The simulated Discord and its driver. What sets it apart: nothing is confirmed, a driver resumes a session behind the last event that it
-// noted, or begins a new one and reads back the history; a nonce stops a repeat for a while only, and what we said can be read back; a
-// slash command waits to be filled in.
+// The simulated Discord and its driver. What sets it apart: nothing is confirmed, a driver resumes a session
+// behind the last event that it noted, or begins a new one and reads back the history; a nonce stops a repeat
+// for a while only, and what we said can be read back; a slash command waits to be filled in.
 import type { Channel, Receive, SendOptions } from "@parley/channels";
 import {
   conversationKey,
@@ -45,7 +45,8 @@ export function discordMemory(
     open: new Map(),
     isBlind,
     keyLivesMs: forgets || flaws.sendsBlindly === true ? 0 : nonceLivesMs,
-    // A blind bot's tokens live: what was filled in and forgotten within two minutes it could neither see nor repeat.
+    // A blind bot's tokens live: what was filled in and forgotten within two minutes it could neither see nor
+    // repeat.
     tokenMs: !isBlind && draw("discord token") < 0.4 ? 3_000 : 14 * 60_000,
   };
 }
@@ -87,7 +88,10 @@ export function gatewayChannel(
     });
   };
 
-  /** RESUME tells everything behind the note again; after IDENTIFY the history has messages only, of conversations that we know. */
+  /**
+   * RESUME tells everything behind the note again; after IDENTIFY the history has messages only, of
+   * conversations that we know.
+   */
   const connect = async (receive: Receive): Promise<void> => {
     const { harm } = world.harmOf("discord.session");
     await life.request("discord.connect", harm === "gone" ? "identify" : "resume", () => {});

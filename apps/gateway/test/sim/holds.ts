@@ -1,5 +1,5 @@
-// What the suites ask of many schedules: none breaks a law, and things did go wrong in them. A failure is told shrunk, and as data for
-// the corpus.
+// What the suites ask of many schedules: none breaks a law, and things did go wrong in them. A failure is
+// told shrunk, and as data for the corpus.
 import { expect } from "vitest";
 import { search, seedsFrom, type Scenario } from "./search.ts";
 import type { Simulated } from "./simulate.ts";

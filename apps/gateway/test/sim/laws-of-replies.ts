@@ -1,5 +1,5 @@
-// Laws about what people saw: order and whole replies (I4), doubled only where that cannot be helped, and flagged (I5), to the right
-// address (I6), and never a token or a thought (I8).
+// Laws about what people saw: order and whole replies (I4), doubled only where that cannot be helped, and
+// flagged (I5), to the right address (I6), and never a token or a thought (I8).
 import { answered, numberOf, partOf, turnOfDelivery, type Evidence } from "./evidence.ts";
 import { secretThought } from "./model.ts";
 import type { Platform, Shown } from "./platform.ts";
@@ -27,7 +27,8 @@ export function judgeReplies(evidence: Evidence): void {
     }
   }
 
-  // Everything is answered or told. What a person can see of an answered row is its reply, or trouble on record.
+  // Everything is answered or told. What a person can see of an answered row is its reply, or trouble on
+  // record.
   for (const [turn, taken] of rowsOfTurn) {
     if (taken.some((row) => row.outcome !== "answered" && row.outcome !== "dead")) continue;
     const delivery = evidence.deliveries.get(`${turn}/0`) ?? evidence.deliveries.get(`${turn}/buried`);
@@ -72,7 +73,8 @@ function judgeAddress(
   const turn = told ?? turnOfDelivery(delivery);
   const causes =
     turn === null ? rows.filter((row) => `notice:${row.id}` === delivery) : (rowsOfTurn.get(turn) ?? []);
-  // A command answers before it has its row. Killed in between, it gets the row when it is told again, unless Discord forgot it.
+  // A command answers before it has its row. Killed in between, it gets the row when it is told again, unless
+  // Discord forgot it.
   if (causes.length === 0 && forgotten.has(delivery.replace("notice:", ""))) return;
   if (causes.length === 0) world.broken("I6", `${message.messageId} shows ${delivery}, which no row caused`);
   for (const row of causes) {
@@ -152,7 +154,8 @@ function judgeDoubles(
     if (message.removed || last.get(message.key) !== message) continue;
     for (const number of answered(message.texts.at(-1) ?? "")) {
       const turn = turnOfDelivery(partOf(message).delivery);
-      // What a turn said in blocks before it was stopped stays, and its messages may be answered by the next one.
+      // What a turn said in blocks before it was stopped stays, and its messages may be answered by the next
+      // one.
       if (rowsOfTurn.get(turn ?? "")?.some((row) => row.outcome !== "answered") === true) continue;
       const before = answers.get(number);
       if (before !== undefined && before !== turn)

@@ -1,17 +1,20 @@
-// Laws about rows and turns: nothing acknowledged is lost (I1), every row has one end (I2), one turn (I3), one authority and address (I6),
-// stops hold, strangers stay out (I13), sessions are their addresses (I14).
+// Laws about rows and turns: nothing acknowledged is lost (I1), every row has one end (I2), one turn (I3),
+// one authority and address (I6), stops hold, strangers stay out (I13), sessions are their addresses (I14).
 import { parseRowPayload } from "@parley/protocol";
 import { outcomes, type RowView } from "@parley/store";
 import { numberOf, type Evidence } from "./evidence.ts";
 import { startMs } from "./timeline.ts";
 
 /**
- * Deaths from outside that hit one open turn, the last of them at one of its own steps while it alone was tried:
- * nothing tells it from a turn that kills (docs/decisions/0010).
+ * Deaths from outside that hit one open turn, the last of them at one of its own steps while it alone was
+ * tried: nothing tells it from a turn that kills (docs/decisions/0010).
  */
 const undecidable = 3;
 
-/** Whether the plan killed the process so often while this row was open that nothing tells it from a guilty one. */
+/**
+ * Whether the plan killed the process so often while this row was open that nothing tells it from a guilty
+ * one.
+ */
 function cannotBeTold({ history }: Evidence["world"], { acceptedAtMs, endedAtMs }: RowView): boolean {
   const deaths = history().filter((line) => {
     const atMs = Number(line.split(" ", 1)[0]) * 1_000 + startMs;

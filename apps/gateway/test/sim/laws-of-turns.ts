@@ -1,5 +1,5 @@
-// Laws about what happened inside turns: effects at most once (I7), every call paired (I11), a resumed turn goes on from what it was,
-// and nothing is left over (I9).
+// Laws about what happened inside turns: effects at most once (I7), every call paired (I11), a resumed turn
+// goes on from what it was, and nothing is left over (I9).
 import type { Evidence, Line } from "./evidence.ts";
 import { markers } from "./model.ts";
 
@@ -34,7 +34,10 @@ export function judgeTurns({ world, effects, transcripts, timers, running, rows,
   if (timers > mostTimers) world.broken("I9", `${timers} timers and calls wait in a process at rest`);
   if (running > 0) world.broken("I9", `${running} turns count as running in a process at rest`);
 
-  /** What a turn kept is what the model read, in that order, over every crash: a resumed turn is the same turn. */
+  /**
+   * What a turn kept is what the model read, in that order, over every crash: a resumed turn is the same
+   * turn.
+   */
   function judgeTrail(turn: string, lines: readonly Line[]): void {
     const trail: string[] = [];
     for (const { entry } of lines) {

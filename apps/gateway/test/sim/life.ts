@@ -1,5 +1,6 @@
-// One life of the process, from boot to death. Nothing of a dead life acts any more: its timers never fire, its calls never resolve, and
-// no call of it reaches the store. A request that was on its way to a platform when the process died may still arrive: the seed decides.
+// One life of the process, from boot to death. Nothing of a dead life acts any more: its timers never fire,
+// its calls never resolve, and no call of it reaches the store. A request that was on its way to a platform
+// when the process died may still arrive: the seed decides.
 import { Fault, type Clock } from "@parley/protocol";
 import { slowMs, type World } from "./world.ts";
 
@@ -13,7 +14,10 @@ export interface Life {
   freeze(forMs: number): void;
   /** Timers and calls that wait. */
   waiting(): number;
-  /** A call to the outside world: it travels, arrives, acts there, and its answer travels back. `what` stands in the log. */
+  /**
+   * A call to the outside world: it travels, arrives, acts there, and its answer travels back. `what` stands
+   * in the log.
+   */
   request<T>(port: string, what: string, act: () => T, how?: RequestHow): Promise<T>;
   onDeath(end: () => void): void;
 }

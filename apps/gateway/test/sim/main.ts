@@ -1,5 +1,6 @@
-// npm run simulate -- --seed S --runs N [--nodes] [--plant NAME] [--verbose]: runs N schedules from seed S on, on two threads, and ends
-// with 1 and the shrunk schedule when one breaks a law. --nodes: of several nodes. With --plant the bug of that name is planted first. --verbose prints the history.
+// npm run simulate -- --seed S --runs N [--nodes] [--plant NAME] [--verbose]: runs N schedules from seed S
+// on, on two threads, and ends with 1 and the shrunk schedule when one breaks a law. --nodes: of several
+// nodes. With --plant the bug of that name is planted first. --verbose prints the history.
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";

@@ -1,5 +1,5 @@
-// From a seed to a schedule in which the process dies again and again: killed from outside before the model has answered, by one message
-// that kills it whenever the model is asked about it, or by both.
+// From a seed to a schedule in which the process dies again and again: killed from outside before the model
+// has answered, by one message that kills it whenever the model is asked about it, or by both.
 import { draws } from "./chance.ts";
 import type { Act, Chat, Plan, Script, Trouble } from "./plan.ts";
 

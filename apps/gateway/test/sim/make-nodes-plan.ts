@@ -1,5 +1,6 @@
-// From a seed to a schedule of several nodes: the acts and troubles of one process, who stands where with which clock, and what happens to
-// nodes: killed, ended, paused past their leases, cut off from the store, answered no more, words and hints lost.
+// From a seed to a schedule of several nodes: the acts and troubles of one process, who stands where with
+// which clock, and what happens to nodes: killed, ended, paused past their leases, cut off from the store,
+// answered no more, words and hints lost.
 import { draws, weighted, type Draw } from "./chance.ts";
 import { makePlan } from "./make-plan.ts";
 import type { Harm, Plan, PlannedNode, Trouble } from "./plan.ts";

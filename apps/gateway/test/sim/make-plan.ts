@@ -1,4 +1,5 @@
-// From a seed to a schedule. Bursts into one chat, several chats at once, commands in the middle, and up to ten troubles at named calls.
+// From a seed to a schedule. Bursts into one chat, several chats at once, commands in the middle, and up to
+// ten troubles at named calls.
 import { draws, weighted, type Draw } from "./chance.ts";
 import type { Act, Chat, Harm, Plan, Script, Trouble } from "./plan.ts";
 

@@ -1,5 +1,6 @@
-// The simulated language model: does what the script of the newest message says, and names in its answer every message that it answers.
-// Its tool calls carry what it was shown, so that a transcript can be compared with what the model really read.
+// The simulated language model: does what the script of the newest message says, and names in its answer
+// every message that it answers. Its tool calls carry what it was shown, so that a transcript can be compared
+// with what the model really read.
 import type { Model, ModelErrorKind, ModelEvent, ModelMessage, ModelRequest } from "@parley/models";
 import { noUsage, sleep, type AssistantContent, type StopReason } from "@parley/protocol";
 import type { Life } from "./life.ts";

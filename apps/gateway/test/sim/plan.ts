@@ -1,5 +1,5 @@
-// A schedule as data: who says what and when, and what goes wrong. Made from a seed, printed when it finds something, and shrunk by
-// leaving parts of it out.
+// A schedule as data: who says what and when, and what goes wrong. Made from a seed, printed when it finds
+// something, and shrunk by leaving parts of it out.
 
 const chats = ["olga", "petra", "room", "mallory", "dora", "den", "web", "loopback"] as const;
 export type Chat = (typeof chats)[number];
@@ -18,7 +18,10 @@ export interface Script {
   readonly fails?: { readonly times: number; readonly how: "unavailable" | "torn" | "rate_limited" | "hang" };
 }
 
-/** `n` names a message: its text carries `#n`, and the answer names every message that it answers. `aside`: not meant for the product. */
+/**
+ * `n` names a message: its text carries `#n`, and the answer names every message that it answers. `aside`:
+ * not meant for the product.
+ */
 export type Act = { readonly atMs: number; readonly chat: Chat; readonly from: string } & (
   | { readonly kind: "say"; readonly n: number; readonly script: Script; readonly aside?: boolean }
   | { readonly kind: "edit"; readonly of: number }
@@ -65,7 +68,10 @@ export interface Plan {
   readonly seed: number;
   /** `main`: all people share one lane. */
   readonly scope: "main" | "per-channel-peer";
-  /** `boot`: a file that each boot opens for itself. `node`: leases of a dead process have to run out, as with several nodes. */
+  /**
+   * `boot`: a file that each boot opens for itself. `node`: leases of a dead process have to run out, as with
+   * several nodes.
+   */
   readonly store: "boot" | "node";
   /** How answers on Telegram and Discord grow: not at all, by edits of one message, or message by message. */
   readonly streaming: "off" | "edit" | "block";

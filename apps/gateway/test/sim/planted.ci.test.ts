@@ -1,5 +1,5 @@
-// Each planted bug is found within a bounded number of schedules, by a law that names it: a law that never fails proves nothing. One of
-// the schedules is shrunk: for each that took far more runs than to find it.
+// Each planted bug is found within a bounded number of schedules, by a law that names it: a law that never
+// fails proves nothing. One of the schedules is shrunk: for each that took far more runs than to find it.
 import { expect, test } from "vitest";
 import { firstFailure, plantedScenarios, search, seedsFrom } from "./search.ts";
 import { tellPlan, tellViolations } from "./tell.ts";

@@ -1,5 +1,5 @@
-// Planted bugs: each a wrapper around a port or a flaw of a driver, never a switch in the product. Each must be found; a law that finds
-// none of them proves nothing.
+// Planted bugs: each a wrapper around a port or a flaw of a driver, never a switch in the product. Each must
+// be found; a law that finds none of them proves nothing.
 import type { Clock, ConversationKey } from "@parley/protocol";
 import type { Change, DeliveryView, Lease, NewDelivery, Row, Store, Turn } from "@parley/store";
 import { leaderCell } from "@parley/cluster";
@@ -226,7 +226,10 @@ const leaderForEver: Plant = {
   leaderClock: (clock) => ({ ...clock, mono: () => 0 }),
 };
 
-/** Nobody looks at the term: whoever holds a conversation goes on writing for an account that another one leads. */
+/**
+ * Nobody looks at the term: whoever holds a conversation goes on writing for an account that another one
+ * leads.
+ */
 const unfencedTerm: Plant = {
   name: "unfenced-term",
   store: () => {

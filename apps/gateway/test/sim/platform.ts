@@ -1,5 +1,6 @@
-// The platforms as they stand outside of the process: what people sent and whether that was confirmed, and everything that was ever
-// visible. Laws are judged from here and from the store, never from what the product says about itself.
+// The platforms as they stand outside of the process: what people sent and whether that was confirmed, and
+// everything that was ever visible. Laws are judged from here and from the store, never from what the product
+// says about itself.
 import {
   conversationKey,
   Fault,

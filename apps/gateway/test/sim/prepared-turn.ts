@@ -1,4 +1,5 @@
-// What a turn of the simulation runs with: its model and tools, and nothing read from a disk, whose own timing would come in.
+// What a turn of the simulation runs with: its model and tools, and nothing read from a disk, whose own
+// timing would come in.
 import { ownersAlone } from "@parley/agent";
 import type { Config } from "@parley/config";
 import type { Model } from "@parley/models";

@@ -57,7 +57,10 @@ export interface Found {
   readonly after: Simulated;
 }
 
-/** The first failure among these seeds, shrunk; null when there is none. `onRun` is told of each run, and ends the search by true. */
+/**
+ * The first failure among these seeds, shrunk; null when there is none. `onRun` is told of each run, and ends
+ * the search by true.
+ */
 export async function search(
   scenario: Scenario,
   seeds: Iterable<number>,

@@ -1,5 +1,5 @@
-// Makes a failing schedule small: leaves out troubles and acts, in ever smaller groups, as long as it still breaks the same law; then
-// takes away what else can go (delta debugging, Zeller 2002).
+// Makes a failing schedule small: leaves out troubles and acts, in ever smaller groups, as long as it still
+// breaks the same law; then takes away what else can go (delta debugging, Zeller 2002).
 import type { Plan } from "./plan.ts";
 
 /** Whether a plan still fails in the same way. */

@@ -1,5 +1,6 @@
-// Several nodes over one store, on virtual time: killed, paused past their leases, cut off from the store, with clocks that are wrong, and
-// hints and words lost. The laws are those of one process; besides, never two lead an account, and no write of an old term is taken.
+// Several nodes over one store, on virtual time: killed, paused past their leases, cut off from the store,
+// with clocks that are wrong, and hints and words lost. The laws are those of one process; besides, never two
+// lead an account, and no write of an old term is taken.
 import { expect, test } from "vitest";
 import { holds, patienceMs } from "./holds.ts";
 import { makeNodesPlan } from "./make-nodes-plan.ts";

@@ -1,5 +1,6 @@
-// Runs one schedule of several nodes over one store: each with its own life, clock and line to the store, leaders by the product's own
-// leadership. Then everything heals and comes to rest, and is judged by the laws of one process; besides, never two lead one account.
+// Runs one schedule of several nodes over one store: each with its own life, clock and line to the store,
+// leaders by the product's own leadership. Then everything heals and comes to rest, and is judged by the laws
+// of one process; besides, never two lead one account.
 import { Fault, silentLog } from "@parley/protocol";
 import { sqliteStore } from "@parley/store";
 import { freeLeaders } from "@parley/cluster";

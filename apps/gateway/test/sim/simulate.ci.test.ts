@@ -1,5 +1,6 @@
-// Goes on where simulate.test.ts and simulate-nodes.test.ts end: the next seeds of each kind of plan, judged by the same laws. Of the bugs
-// that planted.ci.test.ts plants the latest is found by seed 103, so these go half as far again; simulate.long.test.ts goes on.
+// Goes on where simulate.test.ts and simulate-nodes.test.ts end: the next seeds of each kind of plan, judged
+// by the same laws. Of the bugs that planted.ci.test.ts plants the latest is found by seed 103, so these go
+// half as far again; simulate.long.test.ts goes on.
 import { describe, test } from "vitest";
 import { holds, patienceMs } from "./holds.ts";
 import { approvals, deaths, messages, nodes } from "./search.ts";

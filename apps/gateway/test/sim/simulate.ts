@@ -1,5 +1,5 @@
-// Runs one schedule: boots the message path, lets people write and things go wrong, then lets everything heal and come to rest, and
-// judges what is left by the laws of DESIGN section 1.
+// Runs one schedule: boots the message path, lets people write and things go wrong, then lets everything heal
+// and come to rest, and judges what is left by the laws of DESIGN section 1.
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,7 +31,10 @@ export interface Simulated {
 
 /** Faults may happen this long; then there are none. */
 export const troubledMs = 60_000;
-/** After the last fault everything must be settled within this: leases run out, back-offs end, a day's fences do not matter. */
+/**
+ * After the last fault everything must be settled within this: leases run out, back-offs end, a day's fences
+ * do not matter.
+ */
 export const settleMs = 30 * 60_000;
 export const probeEveryMs = 2_000;
 export const restartMs = 120;

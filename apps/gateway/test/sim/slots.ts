@@ -1,6 +1,6 @@
-// Slots under chance: several nodes look at the same jobs, each with a clock that is a little off; looks die before or after any of their
-// writes, time jumps by days and back, and jobs are edited meanwhile. Laws are judged over the rows that the store keeps and what ran.
-// Everything follows from the seed.
+// Slots under chance: several nodes look at the same jobs, each with a clock that is a little off; looks die
+// before or after any of their writes, time jumps by days and back, and jobs are edited meanwhile. Laws are
+// judged over the rows that the store keeps and what ran. Everything follows from the seed.
 import { silentLog } from "@parley/protocol";
 import { runLog, sessionOfRuns, slotOf } from "@parley/runner";
 import {
@@ -235,7 +235,10 @@ export async function simulateSlots(
     }
   }
 
-  /** Of a job that nobody edited: what is decided came as a row or is counted as missed, and nothing else came. */
+  /**
+   * Of a job that nobody edited: what is decided came as a row or is counted as missed, and nothing else
+   * came.
+   */
   function counted(job: Job, rows: readonly string[], instants: readonly number[]): void {
     const { id, state, createdAtMs, schedule } = job;
     const expected = new Set<number>();

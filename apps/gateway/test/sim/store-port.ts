@@ -1,5 +1,6 @@
-// The real store behind steps. Calls of one beat share one transaction, as they do in the product; every such batch may be late, fail
-// before or after its commit, or be the last thing that its process did. Nothing of a dead life ever reaches the store.
+// The real store behind steps. Calls of one beat share one transaction, as they do in the product; every such
+// batch may be late, fail before or after its commit, or be the last thing that its process did. Nothing of a
+// dead life ever reaches the store.
 import { Fault } from "@parley/protocol";
 import type { Idle, Store, Want } from "@parley/store";
 import type { Life } from "./life.ts";
@@ -23,7 +24,10 @@ export type Line = "up" | "cut off" | "deaf";
 
 export function storePort(world: World, life: Life, store: Store, line: () => Line = () => "up"): Store {
   let batch: { readonly beat: number; readonly calls: Call[]; harm: string | null } | null = null;
-  /** Grows with everything but a take that found nothing: such a take need not be repeated while nothing happened. */
+  /**
+   * Grows with everything but a take that found nothing: such a take need not be repeated while nothing
+   * happened.
+   */
   let changes = 0;
   const idle = new Map<string, { readonly changes: number; readonly answer: Idle }>();
 
@@ -98,7 +102,10 @@ export function storePort(world: World, life: Life, store: Store, line: () => Li
       ]),
     ) as P;
 
-  /** A take that found nothing finds nothing again until something happens or its time comes: answered without asking. */
+  /**
+   * A take that found nothing finds nothing again until something happens or its time comes: answered without
+   * asking.
+   */
   const remembering = <P extends { take(want: Want): Promise<unknown> }>(name: string, port: P): P => ({
     ...behind(name, port),
     take(want: Want) {

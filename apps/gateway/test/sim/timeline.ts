@@ -1,5 +1,6 @@
-// Virtual time and the order of events: the seeded scheduler. Everything that happens in a simulation is an event here; between two of
-// them all promises come to rest, so one seed has exactly one history. node:sqlite commits in the event loop's next turn, which `rest` includes.
+// Virtual time and the order of events: the seeded scheduler. Everything that happens in a simulation is an
+// event here; between two of them all promises come to rest, so one seed has exactly one history. node:sqlite
+// commits in the event loop's next turn, which `rest` includes.
 import type { Draw } from "./chance.ts";
 
 /** Whoever an event belongs to: a process that may die or be frozen. */
@@ -16,9 +17,15 @@ interface Scheduled {
 export interface Timeline {
   /** Virtual milliseconds since the epoch. */
   now(): number;
-  /** Counts the events so far: calls made between two events share a number, as calls of one turn of the event loop do. */
+  /**
+   * Counts the events so far: calls made between two events share a number, as calls of one turn of the event
+   * loop do.
+   */
   beat(): number;
-  /** Runs `run` in `afterMs`. Events of one instant come in an order that the seed decides. An event of a dead owner never runs. */
+  /**
+   * Runs `run` in `afterMs`. Events of one instant come in an order that the seed decides. An event of a dead
+   * owner never runs.
+   */
   after(afterMs: number, run: () => void | Promise<void>, owner?: Owner): Scheduled;
   /** Runs events until `done` says so or nothing is left before `untilMs`. */
   run(untilMs: number, done: () => boolean): Promise<void>;

@@ -1,5 +1,6 @@
-// Stands between the product and the store and watches what no table shows afterwards: which lease wrote (I3), what a stop promised (I2),
-// which lane was taken before which (I15), and in which conversation a session's rows came.
+// Stands between the product and the store and watches what no table shows afterwards: which lease wrote
+// (I3), what a stop promised (I2), which lane was taken before which (I15), and in which conversation a
+// session's rows came.
 import type { Lease, NewRow, Stopped, Store, Turn } from "@parley/store";
 import { leaderCell } from "@parley/cluster";
 import type { World } from "./world.ts";

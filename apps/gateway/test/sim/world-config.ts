@@ -1,5 +1,5 @@
-// The configuration that simulations run under: four channels, one owner, short limits. Loaded as a file would be, so that every
-// default is the product's own.
+// The configuration that simulations run under: four channels, one owner, short limits. Loaded as a file
+// would be, so that every default is the product's own.
 import { loadConfig, type Config } from "@parley/config";
 import type { Plan } from "./plan.ts";
 

@@ -1,4 +1,5 @@
-// What outlives a crash of the process: time, the platforms, the history of the run, and the list of what is still to go wrong.
+// What outlives a crash of the process: time, the platforms, the history of the run, and the list of what is
+// still to go wrong.
 import { createHash } from "node:crypto";
 import { draws, type Draw } from "./chance.ts";
 import type { Harm, Plan } from "./plan.ts";
@@ -87,7 +88,10 @@ export function world(plan: Plan): World {
   };
 }
 
-/** A call that is slow takes this long: enough to outlive renewals of leases, and sometimes a send's time limit. */
+/**
+ * A call that is slow takes this long: enough to outlive renewals of leases, and sometimes a send's time
+ * limit.
+ */
 export function slowMs(world: World, port: string, nth: number): number {
   return 2_000 + Math.floor(world.draw(`slow ${port} ${nth}`) * 40_000);
 }

@@ -1,4 +1,5 @@
-// Whatever the text, however it streams and whatever happens to edits: in the end the whole text stands in the chat exactly once.
+// Whatever the text, however it streams and whatever happens to edits: in the end the whole text stands in
+// the chat exactly once.
 import { refusalBody } from "@parley/testkit";
 import { plainText } from "@parley/channels";
 import fc from "fast-check";
@@ -44,11 +45,15 @@ const cases: fc.Arbitrary<Case> = fc
     return { how, text, stream: { pieces, pausesMs } };
   });
 
-/** Throws for the first text that does not stand there once; all stream at the same time, through one bot a mode. */
+/**
+ * Throws for the first text that does not stand there once; all stream at the same time, through one bot a
+ * mode.
+ */
 export async function everyTextOnce(count: number, seed: number): Promise<void> {
   const stage = await rush();
   try {
-    // Edits meet every kind of trouble; sends only what certainly did not happen, as no bot can send twice the same.
+    // Edits meet every kind of trouble; sends only what certainly did not happen, as no bot can send twice
+    // the same.
     const limited = {
       kind: "answer",
       status: 429,

@@ -1,5 +1,5 @@
-// The real core, store and Telegram driver before the strict fake, in a time that runs four times faster than ours: pauses, pacing and
-// deadlines keep their proportions, sockets are real.
+// The real core, store and Telegram driver before the strict fake, in a time that runs four times faster than
+// ours: pauses, pacing and deadlines keep their proportions, sockets are real.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

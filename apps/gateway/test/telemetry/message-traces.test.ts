@@ -1,4 +1,5 @@
-// Traces of messages on the stage: one trace a message, from its arrival to its answer, whatever happens between.
+// Traces of messages on the stage: one trace a message, from its arrival to its answer, whatever happens
+// between.
 import { expect, onTestFinished, test } from "vitest";
 import { silentLog } from "@parley/protocol";
 import { messageTraces } from "../../src/telemetry/message-traces.ts";

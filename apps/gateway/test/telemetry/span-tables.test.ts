@@ -1,5 +1,5 @@
-// Whole spans, attribute by attribute, as they are made of messages, turns, calls and deliveries, and what the
-// exporter does with each answer of a collector, in virtual time. After a wanted change of spans:
+// Whole spans, attribute by attribute, as they are made of messages, turns, calls and deliveries, and what
+// the exporter does with each answer of a collector, in virtual time. After a wanted change of spans:
 // `vitest run --project @parley/gateway telemetry/span-tables -u`, and read the difference.
 import { createHash } from "node:crypto";
 import { version, type Entry } from "@parley/protocol";

@@ -1,5 +1,6 @@
-// The agent's tool brings an update on the real daemon because its owner asked, under traffic and over a kill -9 of the gateway while the
-// backup is made: the chat that asked is told the end once. Other moments: asked-by-agent.long.test.ts.
+// The agent's tool brings an update on the real daemon because its owner asked, under traffic and over a kill
+// -9 of the gateway while the backup is made: the chat that asked is told the end once. Other moments:
+// asked-by-agent.long.test.ts.
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { cleanUp } from "../e2e/daemon.ts";
 import { askedInChat } from "./asked-in-chat.ts";

@@ -1,5 +1,6 @@
-// An owner's agent brings an update on the real daemon, under traffic, and kill -9 comes to the gateway at each stage of it, with and without
-// somebody who starts it again: one whole version runs, and the chat that asked is told once which.
+// An owner's agent brings an update on the real daemon, under traffic, and kill -9 comes to the gateway at
+// each stage of it, with and without somebody who starts it again: one whole version runs, and the chat that
+// asked is told once which.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { cleanUp } from "../e2e/daemon.ts";
 import { askedInChat, type Moment } from "./asked-in-chat.ts";

@@ -1,4 +1,5 @@
-// An owner asks the agent for an update, and the gateway is killed while that goes on: what the chat is told, and what runs at the end.
+// An owner asks the agent for an update, and the gateway is killed while that goes on: what the chat is told,
+// and what runs at the end.
 import { setTimeout as pause } from "node:timers/promises";
 import type { ModelAnswer, ModelCall } from "@parley/testkit";
 import { hasEnded, readRecord, type UpdateRecord } from "@parley/update";

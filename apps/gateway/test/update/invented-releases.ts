@@ -1,5 +1,6 @@
-// Releases under invented numbers, made of one bundle of this checkout in the form that `npm run release` gives them, and their
-// installations. A release may be sick: die at its start, die after a while, or change the database's schema.
+// Releases under invented numbers, made of one bundle of this checkout in the form that `npm run release`
+// gives them, and their installations. A release may be sick: die at its start, die after a while, or change
+// the database's schema.
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -172,7 +173,10 @@ export async function inventedReleases(): Promise<InventedReleases> {
   };
 }
 
-/** What npm brings beside the package: of the version that every release names, so that no update asks a registry. */
+/**
+ * What npm brings beside the package: of the version that every release names, so that no update asks a
+ * registry.
+ */
 function placeNatives(place: string): void {
   const { dependencies } = JSON.parse(readFileSync(join(place, "package.json"), "utf8")) as {
     readonly dependencies: { readonly [name: string]: string };

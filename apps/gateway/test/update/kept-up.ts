@@ -23,8 +23,8 @@ export interface KeptUp {
 }
 
 /**
- * `supervisor`: starts the gateway whenever it ended, as a service manager does, after so many milliseconds. `args`: after `parley start`. `more`: beside what a
- * gateway of a test is given of its environment.
+ * `supervisor`: starts the gateway whenever it ended, as a service manager does, after so many milliseconds.
+ * `args`: after `parley start`. `more`: beside what a gateway of a test is given of its environment.
  */
 export function keptUp(
   program: string,

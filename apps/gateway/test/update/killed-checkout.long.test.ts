@@ -1,5 +1,6 @@
-// A checkout's update to a commit with another schema, killed at each of its steps and in the migration itself: one whole commit is in force
-// afterwards, its database is one that it knows, and every message was answered once. On the real daemon, set-up and git.
+// A checkout's update to a commit with another schema, killed at each of its steps and in the migration
+// itself: one whole commit is in force afterwards, its database is one that it knows, and every message was
+// answered once. On the real daemon, set-up and git.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// An updater that is killed where no gateway runs any more: the next `parley update` starts the version before as the operator
-// had started it. On the real daemon.
+// An updater that is killed where no gateway runs any more: the next `parley update` starts the version
+// before as the operator had started it. On the real daemon.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readRecord } from "@parley/update";

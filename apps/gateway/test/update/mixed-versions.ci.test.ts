@@ -1,5 +1,5 @@
-// Two nodes on one Redis are updated one after the other while people write, and one dies while both versions work: nothing is lost, nothing
-// comes twice. With more nodes, and the way back: mixed-versions.long.test.ts.
+// Two nodes on one Redis are updated one after the other while people write, and one dies while both versions
+// work: nothing is lost, nothing comes twice. With more nodes, and the way back: mixed-versions.long.test.ts.
 import { lacks, program } from "@parley/testkit";
 import { afterEach, describe, expect, test } from "vitest";
 import { cleanUp } from "../e2e/daemon.ts";

@@ -1,5 +1,5 @@
-// Two edges and two workers on one Redis are updated node by node while people write, one dies after each step, and all go back: nothing is
-// lost, nothing comes twice but what is flagged.
+// Two edges and two workers on one Redis are updated node by node while people write, one dies after each
+// step, and all go back: nothing is lost, nothing comes twice but what is flagged.
 import { lacks, program } from "@parley/testkit";
 import { afterEach, describe, expect, test } from "vitest";
 import { seeded } from "../crash/mixed-traffic.ts";

@@ -1,4 +1,5 @@
-// Nodes of two versions on one Redis: each has an installation of its own, which is updated one after the other while people write.
+// Nodes of two versions on one Redis: each has an installation of its own, which is updated one after the
+// other while people write.
 import { mkdir, symlink } from "node:fs/promises";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

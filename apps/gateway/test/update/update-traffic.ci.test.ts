@@ -1,5 +1,6 @@
-// From one release to the next and back, on the real daemon, while people write: nothing is lost, nothing comes twice, the order stays, and
-// the chat that asked is told once. Releases that do not do, and kills: update-traffic.long.test.ts.
+// From one release to the next and back, on the real daemon, while people write: nothing is lost, nothing
+// comes twice, the order stays, and the chat that asked is told once. Releases that do not do, and kills:
+// update-traffic.long.test.ts.
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { cleanUp, eventually } from "../e2e/daemon.ts";
 import { inventedReleases, type InventedReleases } from "./invented-releases.ts";

@@ -1,5 +1,6 @@
-// Releases that do not do, each in its way, and an updater and a gateway that are killed at random instants, while people write: nothing is
-// lost, nothing comes twice, and one whole release is in force. PARLEY_SEED draws other instants.
+// Releases that do not do, each in its way, and an updater and a gateway that are killed at random instants,
+// while people write: nothing is lost, nothing comes twice, and one whole release is in force. PARLEY_SEED
+// draws other instants.
 import { setTimeout as pause } from "node:timers/promises";
 import { isUpdating } from "@parley/update";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";

@@ -1,4 +1,5 @@
-// People write on Telegram and at the web page while an installation is updated: numbered messages, one answer to each.
+// People write on Telegram and at the web page while an installation is updated: numbered messages, one
+// answer to each.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -143,7 +144,9 @@ export async function expectGoesBack(people: Traffic, to: string, from: string):
   expect(await inForce(people)).toBe(from);
 }
 
-/** Everything was answered, once, in its order. What Telegram was shown twice after a kill, the store flagged. */
+/**
+ * Everything was answered, once, in its order. What Telegram was shown twice after a kill, the store flagged.
+ */
 export async function expectFlawless({ end, home }: Traffic): Promise<void> {
   const verdicts = await end();
   console.log(verdicts.map(({ who, count }) => `${who}: ${count}`).join(", "));

@@ -1,5 +1,5 @@
-// What devices are wired to: the row that tells of an answer, recordings and their words, pushes over the guarded way
-// out, and the calls of a step, of which each device is told.
+// What devices are wired to: the row that tells of an answer, recordings and their words, pushes over the
+// guarded way out, and the calls of a step, of which each device is told.
 import { createECDH, randomBytes } from "node:crypto";
 import { deviceStore } from "@parley/control";
 import {

@@ -1,5 +1,5 @@
-// What tools get of this machine: by which name this process knows its own, what ends with it, and that looking without a
-// daemon starts nothing.
+// What tools get of this machine: by which name this process knows its own, what ends with it, and that
+// looking without a daemon starts nothing.
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { request } from "node:http";
 import { homedir, tmpdir } from "node:os";

@@ -1,4 +1,5 @@
-// What turns speech into words, in which order, and what a provider is told: a service on this machine, real programs.
+// What turns speech into words, in which order, and what a provider is told: a service on this machine, real
+// programs.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

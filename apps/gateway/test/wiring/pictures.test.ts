@@ -1,5 +1,5 @@
-// Pictures that models are shown: kept by their content, and recognised without decoding them again while their file is
-// there. Its age says when it was last needed.
+// Pictures that models are shown: kept by their content, and recognised without decoding them again while
+// their file is there. Its age says when it was last needed.
 import { mkdtempSync, rmSync, statSync, unlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

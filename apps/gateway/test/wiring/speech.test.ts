@@ -1,4 +1,5 @@
-// Which voice speaks, what is tried after it, and what is not bought twice: a service on this machine, real files.
+// Which voice speaks, what is tried after it, and what is not bought twice: a service on this machine, real
+// files.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { chmod, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";

@@ -1,5 +1,5 @@
-// The web as the tools get it: what may be used by the config of this moment, what is fetched and read within which
-// limits, and what a search costs.
+// The web as the tools get it: what may be used by the config of this moment, what is fetched and read within
+// which limits, and what a search costs.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { loadConfig, type Config } from "@parley/config";

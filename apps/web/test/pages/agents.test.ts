@@ -1,5 +1,5 @@
-// What an operator reads of an agent: its notes and who wrote them, its prompt and what changed, and the config,
-// as whole pages. After a wanted change: `vitest run --project @parley/web pages/ -u`.
+// What an operator reads of an agent: its notes and who wrote them, its prompt and what changed, and the
+// config, as whole pages. After a wanted change: `vitest run --project @parley/web pages/ -u`.
 import type { MethodParams, MethodResult, Scope } from "@parley/protocol";
 import { describe, expect, test } from "vitest";
 import { Config } from "../../src/pages/config.ts";

@@ -1,4 +1,5 @@
-// The button of a canvas above a conversation: it is there where its session shows one, and opens and closes it.
+// The button of a canvas above a conversation: it is there where its session shows one, and opens and closes
+// it.
 import { expect, test } from "vitest";
 import { Chat } from "../../src/pages/chat.ts";
 import type { Thread } from "../../src/view/chat/thread-list.ts";

@@ -1,5 +1,5 @@
-// The parts of a conversation as a person sees them: the list of conversations, the line above one, messages in
-// every state with what may be done with them, and the calls of tools.
+// The parts of a conversation as a person sees them: the list of conversations, the line above one, messages
+// in every state with what may be done with them, and the calls of tools.
 import type { ChatMessage } from "@parley/protocol";
 import { expect, test } from "vitest";
 import { chatHead } from "../../src/view/chat/chat-head.ts";

@@ -1,5 +1,6 @@
-// Shows a page of the console as lines of text, without a browser: lit's templates are walked, lists are drawn
-// as tables, and buttons can be pressed. What a browser alone knows (focus, scrolling, styles) is not seen here.
+// Shows a page of the console as lines of text, without a browser: lit's templates are walked, lists are
+// drawn as tables, and buttons can be pressed. What a browser alone knows (focus, scrolling, styles) is not
+// seen here.
 import {
   scopes,
   type Clock,

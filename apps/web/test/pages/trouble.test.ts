@@ -1,5 +1,5 @@
-// What an operator reads of messages, answers, schedules and people in trouble: whole pages, with every state.
-// After a wanted change: `vitest run --project @parley/web pages/ -u`, and read the difference.
+// What an operator reads of messages, answers, schedules and people in trouble: whole pages, with every
+// state. After a wanted change: `vitest run --project @parley/web pages/ -u`, and read the difference.
 import type { DeliveryStory, RowStory, Scope, Story } from "@parley/protocol";
 import { describe, expect, test } from "vitest";
 import { Activity } from "../../src/pages/activity.ts";

@@ -1,5 +1,5 @@
-// The console's frame as a person meets it: what its rail and tabs show to each token, where the keys go, what
-// the palette offers, and what stands where a page belongs.
+// The console's frame as a person meets it: what its rail and tabs show to each token, where the keys go,
+// what the palette offers, and what stands where a page belongs.
 import type { Scope } from "@parley/protocol";
 import { ReactiveElement, type PropertyValues } from "lit";
 import { expect, onTestFinished, test, vi } from "vitest";

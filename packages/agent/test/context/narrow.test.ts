@@ -1,4 +1,5 @@
-// A conversation for a smaller window: always valid for every provider, always with the newest message, never longer than it may be.
+// A conversation for a smaller window: always valid for every provider, always with the newest message, never
+// longer than it may be.
 import type { ModelMessage } from "@parley/models";
 import fc from "fast-check";
 import { expect, test } from "vitest";

@@ -72,7 +72,8 @@ describe("soft trimming", () => {
     const short = turns(10, 4_000);
     expect(prune(short, windowFor(short, 0.4), defaultPruning)).toEqual(short);
     const view = prune(entries, windowFor(entries, 0.4), defaultPruning);
-    // The last three answers: done 8, the call of 9, done 9. So the result of 9 stands after the third from the end.
+    // The last three answers: done 8, the call of 9, done 9. So the result of 9 stands after the third from
+    // the end.
     expect(results(view).map((text) => text.length === 5_000)).toEqual([
       ...Array.from({ length: 9 }, () => false),
       true,

@@ -1,5 +1,5 @@
-// Conversations in windows of several sizes, told step by step: what is flushed, what a summary's writer is asked,
-// what is logged, what is shown. A diff in test/tables/windows.txt is a diff in behaviour.
+// Conversations in windows of several sizes, told step by step: what is flushed, what a summary's writer is
+// asked, what is logged, what is shown. A diff in test/tables/windows.txt is a diff in behaviour.
 import type { Model, ModelRequest } from "@parley/models";
 import { type AssistantContent, type Entry, type Log, noUsage, silentLog } from "@parley/protocol";
 import { answerTable, virtualClock } from "@parley/testkit";
@@ -321,7 +321,8 @@ const stories: readonly (readonly [title: string, tell: () => Promise<readonly s
         one.fit(entries);
         lines.push(...one.lines);
       }
-      // Only what the earlier turn saw pruned is pruned; what came later stays, though the whole would be cut more.
+      // Only what the earlier turn saw pruned is pruned; what came later stays, though the whole would be cut
+      // more.
       const next = opened({ history, windowTokens: 16_000, prunedThroughSeq: 9 });
       next.fit([...entriesOf(history), said("next")]);
       return [...lines, ...next.lines];

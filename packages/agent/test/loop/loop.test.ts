@@ -139,7 +139,8 @@ describe("a turn", () => {
     const logged: unknown[] = [];
     const log = { ...silentLog, error: (facts: object) => void logged.push(facts) };
     const { end } = await run(scripted([{ calls: [{ name: "boom" }] }]), {
-      tools: [tool("boom", "reads", () => Promise.reject("words alone"))], // oxlint-disable-line prefer-promise-reject-errors -- that is what is tested
+      // oxlint-disable-next-line prefer-promise-reject-errors -- that is what is tested
+      tools: [tool("boom", "reads", () => Promise.reject("words alone"))],
       log,
     });
     expect(results(end.entries)).toEqual(["words alone"]);

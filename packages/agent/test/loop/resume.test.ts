@@ -62,7 +62,8 @@ describe("a turn that dies at any step and is resumed", () => {
           journal: journal([], undefined, waiting(), done.plain),
         });
 
-        // One durable record, one world; each life of the process dies where it is told to, the last one does not.
+        // One durable record, one world; each life of the process dies where it is told to, the last one does
+        // not.
         const steps: JournalStep[] = [];
         const world = tools();
         const model = scripted(lines);

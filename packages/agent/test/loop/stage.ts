@@ -1,5 +1,6 @@
-// A stage for the loop's tests: a model that plays given answers, tools that count their starts, a journal that can die at any step.
-// The model is a function of what it reads (which answer it owes follows from the answers it sees), as a real one is after a restart.
+// A stage for the loop's tests: a model that plays given answers, tools that count their starts, a journal
+// that can die at any step. The model is a function of what it reads (which answer it owes follows from the
+// answers it sees), as a real one is after a restart.
 import type { Model, ModelEvent, ModelRequest } from "@parley/models";
 import {
   type AssistantContent,
@@ -132,8 +133,8 @@ export interface CrashPoint {
 }
 
 /**
- * A journal in memory: its steps and the effects of keyed calls (`done`) outlive the crash, as the store's do. `arrivals[n]` comes
- * while the nth answer is awaited.
+ * A journal in memory: its steps and the effects of keyed calls (`done`) outlive the crash, as the store's
+ * do. `arrivals[n]` comes while the nth answer is awaited.
  */
 export function journal(
   steps: JournalStep[],

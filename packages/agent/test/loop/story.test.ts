@@ -132,7 +132,8 @@ async function tell(
     clock,
   });
   stories.push(told(title, model, written, ran));
-  // Nothing is left that could still happen, and whoever resumes a turn whose end alone is missing ends it alike.
+  // Nothing is left that could still happen, and whoever resumes a turn whose end alone is missing ends it
+  // alike.
   expect([title, (clock as ReturnType<typeof virtualClock>).armed()]).toEqual([title, 0]);
   if (["stop", "length", "cut", "steps", "loop"].includes(ran.end.stop)) {
     const again = await run(scripted([{ text: "never said" }]), { ...deps, journal: journal(steps) });

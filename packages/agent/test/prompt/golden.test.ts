@@ -1,4 +1,5 @@
-// Whole prompts per mode, surface and workspace. A diff in test/golden is a diff in behaviour; `vitest -u` writes them anew.
+// Whole prompts per mode, surface and workspace. A diff in test/golden is a diff in behaviour; `vitest -u`
+// writes them anew.
 import { readdir } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import {

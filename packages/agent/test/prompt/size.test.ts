@@ -1,4 +1,5 @@
-// What the prompt costs. The estimator is chars/4; the leading system's default prompt is about 11,600 tokens.
+// What the prompt costs. The estimator is chars/4; the leading system's default prompt is about 11,600
+// tokens.
 import { expect, test } from "vitest";
 import { compile, estimateTokens, promptBudget, promptFacts, promptSections } from "../../src/index.ts";
 import {

@@ -1,4 +1,5 @@
-// I12: equal stable facts, equal bytes, whatever turn, chat, day, host, channel or window pressure on the other zone.
+// I12: equal stable facts, equal bytes, whatever turn, chat, day, host, channel or window pressure on the
+// other zone.
 import { createHash } from "node:crypto";
 import type { ToolSchema } from "@parley/models";
 import fc from "fast-check";

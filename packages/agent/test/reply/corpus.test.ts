@@ -1,4 +1,5 @@
-// The corpus of inner text, in every chunking: nothing inner is shown, in a preview or at the end, and nothing said is missing (I8).
+// The corpus of inner text, in every chunking: nothing inner is shown, in a preview or at the end, and
+// nothing said is missing (I8).
 import type { Outcome } from "@parley/protocol";
 import { answersWithTokens, innerMark, innerTags, proseWithTags, silences, wrappings } from "@parley/testkit";
 import fc from "fast-check";
@@ -93,7 +94,8 @@ describe("a thought or a call", () => {
   );
 });
 
-// Prose, thoughts and calls in any order: whatever stands beside them, no thought is shown and no word is missing.
+// Prose, thoughts and calls in any order: whatever stands beside them, no thought is shown and no word is
+// missing.
 test("a mix of prose and inner blocks shows all of the one and none of the other", () => {
   const prose = fc.constantFrom(...proseWithTags.filter((text) => !text.includes("```")));
   const block = fc

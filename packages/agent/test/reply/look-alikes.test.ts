@@ -1,4 +1,5 @@
-// Characters that read as others: the table stands here a second time, so that no way to draw a token is lost unseen.
+// Characters that read as others: the table stands here a second time, so that no way to draw a token is lost
+// unseen.
 import { expect, test } from "vitest";
 import { folded, readAs } from "../../src/reply/look-alikes.ts";
 

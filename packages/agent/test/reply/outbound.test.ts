@@ -31,7 +31,8 @@ test("ordinary text is left as it is", () => {
   );
 });
 
-// Where a tag stands decides what it is, and what was taken out before it moves it: that goes for tags, and not for what is here.
+// Where a tag stands decides what it is, and what was taken out before it moves it: that goes for tags, and
+// not for what is here.
 test("a second pass over tokens, reply tags and fences changes nothing", () => {
   const part = fc.constantFrom(
     "NO_REPLY",

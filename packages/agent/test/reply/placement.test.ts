@@ -1,4 +1,5 @@
-// Where a tag stands decides whether it was used or only mentioned: every kind of tag at every kind of place, as people see it.
+// Where a tag stands decides whether it was used or only mentioned: every kind of tag at every kind of place,
+// as people see it.
 import { answerTable } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { replyParser } from "../../src/index.ts";
@@ -52,8 +53,8 @@ function shown(text: string, finalOnly: boolean): string {
 }
 
 /**
- * By letter, `t`: the tag is shown. `p`: it is shown unless it is closed later. `h`: what it holds is hidden. `d`: it is
- * taken out, and what follows is shown.
+ * By letter, `t`: the tag is shown. `p`: it is shown unless it is closed later. `h`: what it holds is hidden.
+ * `d`: it is taken out, and what follows is shown.
  */
 function fate(tag: string, before: string, after: string, finalOnly = false): string {
   const rest = after === "" ? "" : `${after} MATTER`;

@@ -1,4 +1,5 @@
-// I8: a secret is hidden however it is spelled. What is expected is computed from the whole text's own encoding, not from the spellings.
+// I8: a secret is hidden however it is spelled. What is expected is computed from the whole text's own
+// encoding, not from the spellings.
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { hideSecrets, sanitizeOutbound } from "../../src/index.ts";

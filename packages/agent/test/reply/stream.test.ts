@@ -1,4 +1,5 @@
-// I8 on streams: every cut gives the same outcome, previews only grow, and none shows a byte that the outcome would not.
+// I8 on streams: every cut gives the same outcome, previews only grow, and none shows a byte that the outcome
+// would not.
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { type Redaction, type ReplyOptions, replyParser, sanitizeOutbound } from "../../src/index.ts";
@@ -77,7 +78,9 @@ function stream(
   return { previews, outcome: JSON.stringify(outcome), text: part?.kind === "text" ? part.markdown : "" };
 }
 
-/** What no reader may ever see, outside code. Tags may be mentioned: what they hold is the corpus's matter. */
+/**
+ * What no reader may ever see, outside code. Tags may be mentioned: what they hold is the corpus's matter.
+ */
 const forbidden =
   /(?<![A-Za-z0-9_])(?:NO_REPLY|HEARTBEAT_OK)(?![A-Za-z0-9_])|\[\[\s*reply_to[^[\]\n]*\]\]|<<\/?SYS>>|<<<(?:BEGIN|END)_PARLEY_[^<>\n]*>>>|sk-canary-1234|\/home\/u\/\.parley(?![\w-])(?!\/workspace)/iu;
 /** Case decides for tokens in running text. */

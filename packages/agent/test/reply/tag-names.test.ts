@@ -1,4 +1,5 @@
-// Every name that models give to what is not for people, and every edge of one: the list stands here a second time, so that no member is lost unseen.
+// Every name that models give to what is not for people, and every edge of one: the list stands here a second
+// time, so that no member is lost unseen.
 import { expect, test } from "vitest";
 import { replyParser } from "../../src/index.ts";
 

@@ -1,4 +1,5 @@
-// The skills that Parley brings are read without a remark, raise no suspicion, and keep the rules that they teach.
+// The skills that Parley brings are read without a remark, raise no suspicion, and keep the rules that they
+// teach.
 import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";

@@ -1,4 +1,5 @@
-// SKILL.md files as they are found in the world and as an attacker writes them, each with the verdict that it must get.
+// SKILL.md files as they are found in the world and as an attacker writes them, each with the verdict that it
+// must get.
 export interface Sample {
   readonly title: string;
   readonly text: string | Uint8Array;

@@ -1,4 +1,5 @@
-// Front matter that is no YAML as a whole: where one entry ends, and how name and description read as they stand.
+// Front matter that is no YAML as a whole: where one entry ends, and how name and description read as they
+// stand.
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { salvaged } from "../../src/skills/salvage.ts";

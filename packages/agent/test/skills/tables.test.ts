@@ -1,4 +1,5 @@
-// What many front matters, names and texts of skills are read as. A diff in test/tables is a diff in behaviour.
+// What many front matters, names and texts of skills are read as. A diff in test/tables is a diff in
+// behaviour.
 import { answerTable } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { frontMatter, objectFromText } from "../../src/skills/front-matter.ts";

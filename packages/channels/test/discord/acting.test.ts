@@ -1,4 +1,5 @@
-// What is done to a conversation beside sending, and interactions: everything within Discord's three seconds and fifteen minutes.
+// What is done to a conversation beside sending, and interactions: everything within Discord's three seconds
+// and fifteen minutes.
 import type {
   Action,
   Button,

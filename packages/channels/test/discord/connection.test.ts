@@ -1,5 +1,5 @@
-// The connection through everything that can happen to it: rows of failure-model section 2, each a test. The channel's clock is virtual, so a
-// wait of any length is a step; heartbeats are due every 41.25 s of it.
+// The connection through everything that can happen to it: rows of failure-model section 2, each a test. The
+// channel's clock is virtual, so a wait of any length is a step; heartbeats are due every 41.25 s of it.
 import type { ChannelEvent, Inbound, Unreadable } from "@parley/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Channel } from "@parley/channels";

@@ -1,4 +1,5 @@
-// Discord keeps the channel contract, against a fake that accepts no call that Discord's own description would not.
+// Discord keeps the channel contract, against a fake that accepts no call that Discord's own description
+// would not.
 import { expect } from "vitest";
 import { channelContract } from "../contract.ts";
 import { alice, discordRig } from "./rig.ts";

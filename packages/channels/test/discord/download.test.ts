@@ -1,5 +1,5 @@
-// Where files are fetched from: Discord's own hosts or the API server's, whatever a message says, and again under
-// the address that the message has now.
+// Where files are fetched from: Discord's own hosts or the API server's, whatever a message says, and again
+// under the address that the message has now.
 import { Fault } from "@parley/protocol";
 import { expect, test } from "vitest";
 import { formatFileRef } from "../../src/discord/content.ts";

@@ -1,6 +1,6 @@
-// What each event of Discord's gateway means, whole: for each kind one that says everything, and one that says as
-// little as it may, with what was asked beside it and what was left out. A diff in test/tables/discord-events.txt
-// is a diff in behaviour.
+// What each event of Discord's gateway means, whole: for each kind one that says everything, and one that
+// says as little as it may, with what was asked beside it and what was left out. A diff in
+// test/tables/discord-events.txt is a diff in behaviour.
 import { laterAnswerTable } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { places } from "../../src/discord/places.ts";

@@ -1,4 +1,5 @@
-// Discord's REST API as a list of answers: what is asked is kept, what is not known is refused as Discord does.
+// Discord's REST API as a list of answers: what is asked is kept, what is not known is refused as Discord
+// does.
 import { DiscordRefusal, faultOf } from "../../src/discord/refusals.ts";
 import type { DiscordRest } from "../../src/discord/rest.ts";
 

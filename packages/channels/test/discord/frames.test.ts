@@ -1,5 +1,6 @@
-// One connection and the loop around it, frame by frame: what is sent when, what ends it and why, how long it waits before the next, and what
-// health says meanwhile. The socket is a list of what was written to it, the clock is virtual.
+// One connection and the loop around it, frame by frame: what is sent when, what ends it and why, how long it
+// waits before the next, and what health says meanwhile. The socket is a list of what was written to it, the
+// clock is virtual.
 import { EventEmitter } from "node:events";
 import { Fault, type Log, silentLog } from "@parley/protocol";
 import { seededIds, virtualClock } from "@parley/testkit";

@@ -1,4 +1,5 @@
-// The beat of a connection before a server that asks for odd intervals: the times are virtual, the socket is real.
+// The beat of a connection before a server that asks for odd intervals: the times are virtual, the socket is
+// real.
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { type Clock, silentLog } from "@parley/protocol";

@@ -1,5 +1,5 @@
-// Interactions by the clock: what Discord is told when, what is kept for the next process, and what a failure of a call leaves. Discord is a
-// list of calls, which answers nothing unless a test says so.
+// Interactions by the clock: what Discord is told when, what is kept for the next process, and what a failure
+// of a call leaves. Discord is a list of calls, which answers nothing unless a test says so.
 import { Fault, type Log, silentLog } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";

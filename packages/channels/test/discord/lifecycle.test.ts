@@ -1,5 +1,5 @@
-// A Discord account from its start to its end: what it asks to hear, how long it waits for each thing, and what
-// stands in its log.
+// A Discord account from its start to its end: what it asks to hear, how long it waits for each thing, and
+// what stands in its log.
 import type { ChannelEvent, Fault, Log } from "@parley/protocol";
 import { silentLog } from "@parley/protocol";
 import { afterEach, beforeEach, expect, test } from "vitest";

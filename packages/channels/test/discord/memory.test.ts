@@ -1,5 +1,5 @@
-// What a process finds of the last one's notes: all of it, nothing, or what cannot be read, which is told and begun
-// anew.
+// What a process finds of the last one's notes: all of it, nothing, or what cannot be read, which is told and
+// begun anew.
 import { silentLog, type Log } from "@parley/protocol";
 import { expect, test } from "vitest";
 import {

@@ -1,4 +1,5 @@
-// The history that is read after a gap: from where, how far, in which order, what is tried again and what is given up.
+// The history that is read after a gap: from where, how far, in which order, what is tried again and what is
+// given up.
 import { Fault, type Log, silentLog } from "@parley/protocol";
 import { seededIds, virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";

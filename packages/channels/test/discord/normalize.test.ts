@@ -1,4 +1,5 @@
-// What events of Discord's gateway become, event by event. Pure: what the driver would ask of Discord is given.
+// What events of Discord's gateway become, event by event. Pure: what the driver would ask of Discord is
+// given.
 import type { APIInteraction, APIMessage } from "discord-api-types/v10";
 import { expect, test } from "vitest";
 import { contentOf, formatFileRef, isHidden, parseFileRef } from "../../src/discord/content.ts";

@@ -1,4 +1,5 @@
-// Servers that speak Discord's protocol more carelessly than Discord does: nothing that can be done without is asked of them.
+// Servers that speak Discord's protocol more carelessly than Discord does: nothing that can be done without
+// is asked of them.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { silentLog } from "@parley/protocol";

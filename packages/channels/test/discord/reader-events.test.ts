@@ -1,4 +1,5 @@
-// What each event of Discord's becomes, with what is asked beside it: whose roles, which place, and what is learnt for later.
+// What each event of Discord's becomes, with what is asked beside it: whose roles, which place, and what is
+// learnt for later.
 import { Fault } from "@parley/protocol";
 import { expect, test } from "vitest";
 import { places } from "../../src/discord/places.ts";

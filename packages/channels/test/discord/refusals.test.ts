@@ -1,4 +1,5 @@
-// What Discord's refusals mean: the table of failure-model section 2 stands here a second time, code by code, and then by status.
+// What Discord's refusals mean: the table of failure-model section 2 stands here a second time, code by code,
+// and then by status.
 import { Fault, type FaultCode } from "@parley/protocol";
 import { expect, test } from "vitest";
 import {

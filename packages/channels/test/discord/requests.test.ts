@@ -1,5 +1,5 @@
-// What Discord's servers are sent, whole: for each kind of part and each action one that has everything and one
-// that has nothing, where an answer goes instead, and what is sent again after a refusal. A diff in
+// What Discord's servers are sent, whole: for each kind of part and each action one that has everything and
+// one that has nothing, where an answer goes instead, and what is sent again after a refusal. A diff in
 // test/tables/discord-requests.txt is a diff in behaviour.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

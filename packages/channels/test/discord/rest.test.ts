@@ -1,5 +1,5 @@
-// What Discord's REST API is sent, and what becomes of each of its answers: the value or the Fault, and what is
-// told of the token. A diff in test/tables/discord-calls.txt is a diff in behaviour.
+// What Discord's REST API is sent, and what becomes of each of its answers: the value or the Fault, and what
+// is told of the token. A diff in test/tables/discord-calls.txt is a diff in behaviour.
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

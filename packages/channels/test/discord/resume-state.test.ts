@@ -1,4 +1,5 @@
-// The note of what was heard where: how many conversations, for how long, and how finely their times are kept.
+// The note of what was heard where: how many conversations, for how long, and how finely their times are
+// kept.
 import { silentLog } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";

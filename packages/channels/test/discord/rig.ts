@@ -1,4 +1,5 @@
-// A Discord channel before the strict fake: the channel's clock is virtual, the fake's sockets, windows and heartbeats are real.
+// A Discord channel before the strict fake: the channel's clock is virtual, the fake's sockets, windows and
+// heartbeats are real.
 import { silentLog } from "@parley/protocol";
 import {
   defaultDiscordToken,

@@ -1,4 +1,5 @@
-// What goes out, against the strict fake: each message in the form that Discord takes, once, and every refusal as the Fault that decides right.
+// What goes out, against the strict fake: each message in the form that Discord takes, once, and every
+// refusal as the Fault that decides right.
 import { fileIsTooLarge, limitReach } from "@parley/channels";
 import { oggOpusFile } from "@parley/testkit";
 import { createHash } from "node:crypto";

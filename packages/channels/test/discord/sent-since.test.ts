@@ -1,5 +1,5 @@
-// Whether a send of unknown outcome arrived: which of our own messages and threads count as it, how far back is
-// looked, and where nobody can know.
+// Whether a send of unknown outcome arrived: which of our own messages and threads count as it, how far back
+// is looked, and where nobody can know.
 import type { Address, CreateThread, RenderedPart } from "@parley/protocol";
 import { Fault } from "@parley/protocol";
 import { expect, test } from "vitest";

@@ -1,4 +1,5 @@
-// Telegram keeps the channel contract, against a fake that accepts no call that the Bot API's description would not.
+// Telegram keeps the channel contract, against a fake that accepts no call that the Bot API's description
+// would not.
 import { refusalBody } from "@parley/testkit";
 import { expect } from "vitest";
 import { channelContract } from "../contract.ts";

@@ -1,5 +1,6 @@
-// A cross-check against a Telegram emulator that others wrote (telegram-test-api), so that the driver does not lean on our own fake's habits.
-// It knows no media and no errors, marks updates read as it sends them, and does not hold polls.
+// A cross-check against a Telegram emulator that others wrote (telegram-test-api), so that the driver does
+// not lean on our own fake's habits. It knows no media and no errors, marks updates read as it sends them,
+// and does not hold polls.
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { type ChannelEvent, silentLog, systemClock } from "@parley/protocol";

@@ -1,5 +1,5 @@
-// What an update means, whole: for each kind one that says everything, and one that says as little as it may. A
-// diff in test/tables/telegram-events.txt is a diff in behaviour.
+// What an update means, whole: for each kind one that says everything, and one that says as little as it may.
+// A diff in test/tables/telegram-events.txt is a diff in behaviour.
 import type { Update } from "grammy/types";
 import { type ChannelEvent, type Log, silentLog } from "@parley/protocol";
 import { answerTable, virtualClock } from "@parley/testkit";

@@ -1,5 +1,6 @@
-// Any Markdown, whole or cut while it grows, is text that the strict fake shows: bounds, surrogate pairs, nesting, 100 entities, 4096 units.
-// A caption likewise within its 1024. Between the messages nothing is lost.
+// Any Markdown, whole or cut while it grows, is text that the strict fake shows: bounds, surrogate pairs,
+// nesting, 100 entities, 4096 units. A caption likewise within its 1024. Between the messages nothing is
+// lost.
 import { shownText } from "@parley/testkit";
 import fc from "fast-check";
 import { healPartial, plainText, renderMarkdown, telegramCapabilities } from "@parley/channels";

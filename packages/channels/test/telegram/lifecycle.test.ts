@@ -1,5 +1,5 @@
-// A Telegram account from its start to its end, as Telegram's servers and the log see it: what it asks for, what
-// it shows of a refused token, and how long it waits for each kind of call.
+// A Telegram account from its start to its end, as Telegram's servers and the log see it: what it asks for,
+// what it shows of a refused token, and how long it waits for each kind of call.
 import { mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// Goldens of normalization: what each kind of update means to the rest of the house, and what it must never be mistaken for.
+// Goldens of normalization: what each kind of update means to the rest of the house, and what it must never
+// be mistaken for.
 import type { Update } from "grammy/types";
 import { inboundSchema } from "@parley/protocol";
 import fc from "fast-check";

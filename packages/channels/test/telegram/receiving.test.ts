@@ -1,4 +1,5 @@
-// Every row of the failure model's table for receiving: nothing is lost, nothing is confirmed early, trouble heals by itself.
+// Every row of the failure model's table for receiving: nothing is lost, nothing is confirmed early, trouble
+// heals by itself.
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import type { ChannelEvent } from "@parley/protocol";
@@ -24,7 +25,10 @@ const polls = () => rig.fake.calls("getUpdates");
 const queue = () => rig.fake.bot().queue;
 const healthy = () => expect.poll(() => rig.channel.health().state).toBe("ok");
 
-/** Lets backoffs pass until `done`. The sockets between are real, so steps are small: virtual deadlines must not pass before real answers come. */
+/**
+ * Lets backoffs pass until `done`. The sockets between are real, so steps are small: virtual deadlines must
+ * not pass before real answers come.
+ */
 async function until(done: () => boolean, stepMs = 250): Promise<void> {
   await expect
     .poll(

@@ -1,6 +1,6 @@
-// What Telegram's servers are sent, whole: for each kind of part and each action one that has everything and one
-// that has nothing, and what is sent again after a refusal. A diff in test/tables/telegram-requests.txt is a
-// diff in behaviour.
+// What Telegram's servers are sent, whole: for each kind of part and each action one that has everything and
+// one that has nothing, and what is sent again after a refusal. A diff in test/tables/telegram-requests.txt
+// is a diff in behaviour.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

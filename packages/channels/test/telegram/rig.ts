@@ -1,4 +1,5 @@
-// A Telegram channel before the strict fake: the channel's clock is virtual, the fake's sockets and long polls are real.
+// A Telegram channel before the strict fake: the channel's clock is virtual, the fake's sockets and long
+// polls are real.
 import { silentLog } from "@parley/protocol";
 import {
   defaultToken,

@@ -1,4 +1,5 @@
-// Every row of the failure model's table for sending, and what each kind of part looks like to the people who get it.
+// Every row of the failure model's table for sending, and what each kind of part looks like to the people who
+// get it.
 import { createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { mkdtemp, rm, truncate, writeFile } from "node:fs/promises";

@@ -1,6 +1,6 @@
 // Input made to be slow or to grow. Each case ends at once, in few and full messages; a regression shows as a
-// timeout. What is slow by the square takes a sixth of the time at 40,000 characters that it takes at 100,000,
-// so the patience is a sixth too: it shows as soon, and what is right costs less than half.
+// timeout. What is slow by the square takes a sixth of the time at 40,000 characters that it takes at
+// 100,000, so the patience is a sixth too: it shows as soon, and what is right costs less than half.
 import { describe, expect, it } from "vitest";
 import { healPartial, renderHtml, renderMarkdown } from "../../src/text/index.ts";
 
@@ -59,7 +59,8 @@ describe.each(Object.entries(inputs))("hostile input: %s", (_, markdown) => {
           expect(text.length).toBeLessThanOrEqual(textChars);
           expect(entities.length).toBeLessThanOrEqual(100);
         }
-        // What is shown may be longer than the source (tables, escapes), but by no more than its own kind of tax.
+        // What is shown may be longer than the source (tables, escapes), but by no more than its own kind of
+        // tax.
         expect(messages.length).toBeLessThanOrEqual(1200);
       }
       expect(renderHtml(markdown).length).toBeLessThan(20 * markdown.length + 1000);

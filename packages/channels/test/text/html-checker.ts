@@ -1,4 +1,5 @@
-// A strict reader of the HTML that we write: throws at anything but the allowed tags, attributes and nesting; returns the text.
+// A strict reader of the HTML that we write: throws at anything but the allowed tags, attributes and nesting;
+// returns the text.
 const attributes: { readonly [tag: string]: RegExp } = {
   a: /^ href="(?:https?:|mailto:)[^"<>\s]*" rel="noopener noreferrer nofollow" target="_blank"$/,
   div: /^ class="math"$/,

@@ -1,4 +1,5 @@
-// Markdown that tries to break the renderer: every construct, nested and half open, around every kind of awkward text.
+// Markdown that tries to break the renderer: every construct, nested and half open, around every kind of
+// awkward text.
 import fc from "fast-check";
 
 const awkward = [

@@ -1,4 +1,5 @@
-// What must hold for any Markdown, on every surface. A short run by default; 100,000 cases of each with PARLEY_LONG=1.
+// What must hold for any Markdown, on every surface. A short run by default; 100,000 cases of each with
+// PARLEY_LONG=1.
 import fc from "fast-check";
 import { describe, it } from "vitest";
 import type { RenderedText, TextEntity } from "@parley/protocol";

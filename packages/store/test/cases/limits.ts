@@ -1,4 +1,5 @@
-// Contract of what is bounded or looked through in slices, with more records than fit: each runs against one handle alone.
+// Contract of what is bounded or looked through in slices, with more records than fit: each runs against one
+// handle alone.
 import { expect } from "vitest";
 import {
   account,

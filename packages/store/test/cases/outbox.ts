@@ -1,4 +1,5 @@
-// Contract of the outbox: order, journal, the single resend, previews, splitting, leadership, the operator's list.
+// Contract of the outbox: order, journal, the single resend, previews, splitting, leadership, the operator's
+// list.
 import { expect } from "vitest";
 import type { Change, Lease, Store } from "../../src/index.ts";
 import {

@@ -1,4 +1,5 @@
-// Contract of showing everything that is stored to a judge: what it sees, and what is left of what it removes or rewrites.
+// Contract of showing everything that is stored to a judge: what it sees, and what is left of what it removes
+// or rewrites.
 import { expect } from "vitest";
 import type { Store, StoredRecord, Verdict } from "../../src/index.ts";
 import {

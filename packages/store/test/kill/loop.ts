@@ -1,6 +1,6 @@
-// Processes on one store, killed with SIGKILL at random instants and started again; then all is drained and the logs are compared with the
-// store: nothing acknowledged is lost (I1), every row has one turn and one end (I2, I3), replies are in order (I4), and a message that may
-// have been shown twice is flagged (I5).
+// Processes on one store, killed with SIGKILL at random instants and started again; then all is drained and
+// the logs are compared with the store: nothing acknowledged is lost (I1), every row has one turn and one end
+// (I2, I3), replies are in order (I4), and a message that may have been shown twice is flagged (I5).
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

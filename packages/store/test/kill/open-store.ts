@@ -1,5 +1,5 @@
-// The store of a process in the kill loop: a path is SQLite's file, "redis:<address>#<prefix>" a Redis that may be away for a moment. What
-// certainly may be asked again is asked again, as the gateway's holders do.
+// The store of a process in the kill loop: a path is SQLite's file, "redis:<address>#<prefix>" a Redis that
+// may be away for a moment. What certainly may be asked again is asked again, as the gateway's holders do.
 import { type Clock, isFault, silentLog, sleep } from "@parley/protocol";
 import { redisStore, sqliteStore, type Store } from "../../src/index.ts";
 

@@ -1,5 +1,6 @@
-// One process of the kill loop: a platform that redelivers, a holder of turns, or a deliverer. It is killed at any instant, so all
-// that it claims to have seen goes to a log first, in one write each. Real time: leases are short.
+// One process of the kill loop: a platform that redelivers, a holder of turns, or a deliverer. It is killed
+// at any instant, so all that it claims to have seen goes to a log first, in one write each. Real time:
+// leases are short.
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isFault, sleep, systemClock, systemIds } from "@parley/protocol";
@@ -16,7 +17,9 @@ const leaseMs = 300;
 const log = (file: string, line: string): void => appendFileSync(join(dir, file), `${line}\n`);
 const below = (n: number): number => Math.floor(ids.chance() * n);
 
-/** Sends events one after another; one without an acknowledgement is sent again under its id, as platforms do. */
+/**
+ * Sends events one after another; one without an acknowledgement is sent again under its id, as platforms do.
+ */
 async function platform(store: Store): Promise<void> {
   const acked = `acked-${name}.log`;
   const begin = existsSync(join(dir, acked))

@@ -1,5 +1,6 @@
-// A random schedule of verbs, run on a driver and on the reference at once and compared after each; then everything is drained and
-// the invariants I2, I3, I4, I5 and I11 are checked. Leases that were lost stay in play: stale holders write on purpose.
+// A random schedule of verbs, run on a driver and on the reference at once and compared after each; then
+// everything is drained and the invariants I2, I3, I4, I5 and I11 are checked. Leases that were lost stay in
+// play: stale holders write on purpose.
 import fc from "fast-check";
 import { isDeepStrictEqual } from "node:util";
 import { Fault } from "@parley/protocol";

@@ -1,4 +1,5 @@
-// A Redis that goes away: calls fail at once and say so, nothing is told to be stored that is not, and all goes on by itself.
+// A Redis that goes away: calls fail at once and say so, nothing is told to be stored that is not, and all
+// goes on by itself.
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createConnection, createServer } from "node:net";

@@ -1,4 +1,5 @@
-// What is bounded, and how (I9); what hostile input does to keys and scripts; what a node's starts leave behind.
+// What is bounded, and how (I9); what hostile input does to keys and scripts; what a node's starts leave
+// behind.
 import { lacks, program, type RedisServer, redisServer } from "@parley/testkit";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";

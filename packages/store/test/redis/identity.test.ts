@@ -1,4 +1,5 @@
-// A Redis that does not hold what was stored in it: refused at the start, and refused by every verb while it is in use, inside the script.
+// A Redis that does not hold what was stored in it: refused at the start, and refused by every verb while it
+// is in use, inside the script.
 import { silentLog } from "@parley/protocol";
 import { lacks, program, redisServer, type RedisServer } from "@parley/testkit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

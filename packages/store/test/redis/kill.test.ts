@@ -1,4 +1,5 @@
-// The scale-out driver under kill -9: of the processes that use it, and of the server itself. PARLEY_LONG=1 makes it long.
+// The scale-out driver under kill -9: of the processes that use it, and of the server itself. PARLEY_LONG=1
+// makes it long.
 import { rmSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { silentLog } from "@parley/protocol";

@@ -1,4 +1,5 @@
-// The driver against the reference: random schedules on three handles of one server, printed with their seed when they differ.
+// The driver against the reference: random schedules on three handles of one server, printed with their seed
+// when they differ.
 import { lacks, program, type RedisServer, redisServer } from "@parley/testkit";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, test } from "vitest";

@@ -1,4 +1,5 @@
-// Planted bugs: each one is a piece of the Redis driver's scripts made wrong, and the contract or the reference must notice it.
+// Planted bugs: each one is a piece of the Redis driver's scripts made wrong, and the contract or the
+// reference must notice it.
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { lacks, program, type RedisServer, redisServer } from "@parley/testkit";

@@ -1,4 +1,5 @@
-// The fake's gateway keeps the real one's rules: who may identify, what resumes, what each break of the rules is closed with.
+// The fake's gateway keeps the real one's rules: who may identify, what resumes, what each break of the rules
+// is closed with.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { defaultDiscordToken, type FakeDiscord, type FakeDiscordBot, fakeDiscord } from "@parley/testkit";
 import { identify, intents, openGateway, ready, rest, usualIntents } from "./raw-client.ts";

@@ -1,4 +1,5 @@
-// The whole of discord.js, a client that we did not write, takes the fake for Discord; and the fake runs as a program.
+// The whole of discord.js, a client that we did not write, takes the fake for Discord; and the fake runs as a
+// program.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";

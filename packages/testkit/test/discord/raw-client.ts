@@ -1,4 +1,5 @@
-// A client of the fake Discord that does only what it is told: tests see every frame and may break every rule.
+// A client of the fake Discord that does only what it is told: tests see every frame and may break every
+// rule.
 import { type Inflate, constants, createInflate, createZstdDecompress, inflateSync } from "node:zlib";
 import { expect } from "vitest";
 import { WebSocket } from "ws";

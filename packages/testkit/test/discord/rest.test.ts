@@ -1,4 +1,5 @@
-// The fake's REST API keeps the real one's rules: forms, limits, nonces, refusals with their codes; faults strike where told.
+// The fake's REST API keeps the real one's rules: forms, limits, nonces, refusals with their codes; faults
+// strike where told.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
   defaultDiscordToken,

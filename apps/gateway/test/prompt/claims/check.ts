@@ -1,4 +1,5 @@
-// Holds a prompt against its claims: every line of it is a claim that holds, or asks for something without claiming anything.
+// Holds a prompt against its claims: every line of it is a claim that holds, or asks for something without
+// claiming anything.
 import { promptSections } from "@parley/agent";
 import { contextHolds, fileClaims } from "./file-claims.ts";
 import { catalogue } from "@parley/tools";
@@ -8,7 +9,10 @@ import { advice, volatileClaims } from "./volatile-claims.ts";
 
 export const claims: readonly Claim[] = [...stableClaims, ...fileClaims, ...volatileClaims];
 
-/** By title; what stands before the first heading is "". Files of the workspace have headings of their own, so theirs end with the zone. */
+/**
+ * By title; what stands before the first heading is "". Files of the workspace have headings of their own, so
+ * theirs end with the zone.
+ */
 function sectionsIn(prompt: string): ReadonlyMap<string, string> {
   const volatileFrom = Math.max(prompt.indexOf("\n# Project Context\n"), 0);
   const heads = promptSections
@@ -25,7 +29,9 @@ function sectionsIn(prompt: string): ReadonlyMap<string, string> {
   ]);
 }
 
-/** Ids of claims that do not hold, and lines that nobody has looked at. `met` is told which claims were there. */
+/**
+ * Ids of claims that do not hold, and lines that nobody has looked at. `met` is told which claims were there.
+ */
 export async function falseClaims(
   prompt: string,
   s: Situation,

@@ -216,7 +216,10 @@ export const draws: fc.Arbitrary<Draw> = fc
   })
   .map(({ spot, reasoning, ...rest }) => ({ ...rest, ...spot, fields: { reasoning } }));
 
-/** An owner in private whose agent runs on the host with every tool: random draws seldom have all of that at once. */
+/**
+ * An owner in private whose agent runs on the host with every tool: random draws seldom have all of that at
+ * once.
+ */
 export const ownersOnHost: fc.Arbitrary<Draw> = draws.map((draw) => {
   const { agents, channels, commands, ...rest } = draw.config as Record<string, Record<string, JsonObject>>;
   return {

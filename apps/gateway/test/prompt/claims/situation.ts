@@ -1,5 +1,5 @@
-// One drawn installation, made on disk and set up as the gateway does it, with what is needed to hold its prompt against: its tools as they
-// really run, its files, its config as it was written.
+// One drawn installation, made on disk and set up as the gateway does it, with what is needed to hold its
+// prompt against: its tools as they really run, its files, its config as it was written.
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

@@ -1,4 +1,5 @@
-// What the stable sections claim, each with its check. `line` is a whole line of the prompt; `says` stands in docs/prompt.md.
+// What the stable sections claim, each with its check. `line` is a whole line of the prompt; `says` stands in
+// docs/prompt.md.
 import { cliCommands } from "./cli-commands.ts";
 import { createHmac } from "node:crypto";
 import { accessSync, constants, existsSync } from "node:fs";
