@@ -54,7 +54,7 @@ test("what each verb answers and leaves on SQLite", async () => {
   const [db] = opened;
   if (db === undefined) throw new Error("the store opened nothing");
   const tables = db.prepare("select name from sqlite_master where type = 'table'").all();
-  expect(tables.map(({ name }) => name).toSorted()).toEqual([...Object.keys(keys), "identity"].toSorted());
+  expect(new Set(tables.map(({ name }) => name))).toEqual(new Set([...Object.keys(keys), "identity"]));
   let last: Stored = new Map();
   const stored = async (): Promise<Stored> => {
     // Once closed, it is gone.

@@ -711,7 +711,9 @@ describe("the loop", () => {
     for (const play of plays) hosts.push(((await untilNext(play)) as readonly unknown[])[0]);
     expect(hosts).toEqual([
       ...Array<string>(8).fill("old.test"),
-      ...["general.test", "general.test", "resume.test"],
+      "general.test",
+      "general.test",
+      "resume.test",
     ]);
     const identifies = "the session cannot be resumed: identifying anew";
     expect(lines.filter((line) => (line as readonly unknown[])[1] === identifies)).toHaveLength(1);
