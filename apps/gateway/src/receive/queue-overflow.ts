@@ -27,15 +27,16 @@ export function queueOverflow(
     const waiting = await inbox.find({ lane: row.lane, state: "waiting", limit: mostClaimed });
     // A waiting /new stays: a newer message cannot replace it.
     const older = waiting.filter((other) => isKin(other) && other.seq < seq && isTalk(other));
-    await Promise.all([
-      inbox.stop(row.lane, { turn, reason: interrupted }),
+    const [stopped] = await Promise.all([
+      // Meanwhile the turn may have taken the message: it would end with it, and nobody would answer.
+      inbox.stop(row.lane, { turn, unless: row.id, reason: interrupted }),
       inbox.stop(row.lane, {
         rows: { ids: older.map((other) => other.id) },
         outcome: "superseded",
         reason: interrupted,
       }),
     ]);
-    onStopped(turn);
+    if (stopped.turn !== null) onStopped(stopped.turn);
   }
 
   return async (row, accepted, settings) => {

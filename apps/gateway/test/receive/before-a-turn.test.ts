@@ -222,7 +222,11 @@ async function overflowing(
       stop: async (_lane: string, what: { rows?: { ids: readonly string[] }; turn?: string }) => {
         log.push(what.rows?.ids ?? `stops ${what.turn}`);
         // One was taken by a turn meanwhile.
-        return { rows: (what.rows?.ids ?? []).filter((id) => id !== "r3") };
+        // One that took the message meanwhile goes on.
+        return {
+          turn: what.turn === "joined" ? null : (what.turn ?? null),
+          rows: (what.rows?.ids ?? []).filter((id) => id !== "r3"),
+        };
       },
     } as never,
     { add: async (conversation: string, dropped: object) => void log.push([conversation, dropped]) } as never,
@@ -278,9 +282,9 @@ test("each look and each stop is of the row's own lane, and says why", async () 
   const overflow = queueOverflow(
     {
       find: async (query: { state: "waiting" | "claimed" }) => (did.push(query), rows[query.state]),
-      stop: async (lane: string, what: { rows?: { ids: readonly string[] } }) => (
+      stop: async (lane: string, what: { rows?: { ids: readonly string[] }; turn?: string }) => (
         did.push([lane, what]),
-        { rows: what.rows?.ids ?? [] }
+        { turn: what.turn ?? null, rows: what.rows?.ids ?? [] }
       ),
     } as never,
     { add: async () => {} } as never,
@@ -296,7 +300,7 @@ test("each look and each stop is of the row's own lane, and says why", async () 
     ["l", { rows: { ids: ["r3"] }, outcome: "superseded", reason: "the queue holds 1 (drop: old)" }],
     { lane: "l", state: "claimed", limit: 1_000 },
     waiting,
-    ["l", { turn: "mine", reason }],
+    ["l", { turn: "mine", unless: "r9", reason }],
     ["l", { rows: { ids: ["r3", "r4"] }, outcome: "superseded", reason }],
     "stopped mine",
   ]);
@@ -317,6 +321,7 @@ test("an interrupting message ends the turn of its own person and place, and rep
   ];
   expect(await interrupt({ claimed, waiting })).toEqual(["stops mine", ["r3", "r8"], "stopped mine"]);
   expect(await interrupt({ claimed: claimed.slice(0, 1), waiting })).toEqual([]);
+  expect(await interrupt({ claimed: [queued(2, { turn: "joined" })] })).toEqual(["stops joined", []]);
   for (const seq of [9, 10])
     expect(await interrupt({ claimed: [...claimed, queued(seq, { turn: "mine" })], waiting })).toEqual([]);
 });

@@ -81,6 +81,8 @@ export interface Stop {
    * closes it by commit.
    */
   readonly turn?: string;
+  /** Id of a row: the turn goes on where it has taken this one. */
+  readonly unless?: string;
   /** Ends waiting rows as `stopped`, or with the outcome in `outcome`. */
   readonly rows?:
     | "all"

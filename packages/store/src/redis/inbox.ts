@@ -15,12 +15,13 @@ export function redisInbox(connection: Connection, boot: string): Inbox {
       const answers = await call<readonly AcceptReply[]>(acceptScript, { rows, boot });
       return answers.map(([id, seq, verdict, waiting]) => ({ id, seq, verdict, waiting }));
     },
-    async stop(lane, { turn, rows, outcome = "stopped", reason }) {
+    async stop(lane, { turn, unless, rows, outcome = "stopped", reason }) {
       checkKept(rows);
       const which = rows === "all" ? {} : rows;
       const [told, ended] = await call<readonly [string | null, readonly string[]]>(stopScript, {
         lane,
         turn,
+        unless,
         rows: which,
         outcome,
         reason,

@@ -23,6 +23,7 @@ export function sqliteInbox(scope: Scope, lanes: LaneTable, accept: AcceptRows):
   );
   const end = query(db, "update rows set state = 'ended', outcome = ?, reason = ?, ended = ? where seq = ?");
   const markStopped = query(db, "update turns set stop = ?, state = 'running' where id = ? and stop is null");
+  const turnOf = query<{ turn: string | null }>(db, "select turn from rows where id = ?");
   const dismiss = query(
     db,
     "update rows set dismissed = 1 where id = ? and outcome = 'dead' and dismissed = 0",
@@ -30,9 +31,10 @@ export function sqliteInbox(scope: Scope, lanes: LaneTable, accept: AcceptRows):
   const shapes = queryShapes<RowRecord>(db);
 
   /** A second stop changes nothing, so it cannot take the lane from the holder that is closing the turn. */
-  const stopTurn = (lane: SessionKey, wanted: string, reason: string): string | null => {
+  const stopTurn = (lane: SessionKey, wanted: string, { reason, unless }: Stop): string | null => {
     const open = lanes.get(lane);
     if (open === undefined || open.turn === null || (wanted !== "open" && wanted !== open.turn)) return null;
+    if (unless !== undefined && turnOf.get(unless)?.turn === open.turn) return null;
     if (markStopped.run(reason, open.turn) === 1) {
       lanes.revoke(lane);
       lanes.schedule(lane, open.pool, clock.now());
@@ -51,7 +53,7 @@ export function sqliteInbox(scope: Scope, lanes: LaneTable, accept: AcceptRows):
     accept: (rows) => tx.run(() => accept(rows)),
     stop: (lane, what) =>
       tx.run((): Stopped => {
-        const turn = what.turn === undefined ? null : stopTurn(lane, what.turn, what.reason);
+        const turn = what.turn === undefined ? null : stopTurn(lane, what.turn, what);
         const rows = stopRows(lane, what);
         const left = lanes.get(lane);
         if (rows.length > 0 && left !== undefined && left.holder === null && left.turn === null)

@@ -201,6 +201,20 @@ export const inboxCases: readonly StoreCase[] = [
     },
   },
   {
+    title: "stop spares the turn that has taken the row which it must not end",
+    async run({ store }) {
+      await store.inbox.accept([row("1")]);
+      const turn = await takeTurn(store);
+      const stop = (unless: string) =>
+        store.inbox.stop(lane("a"), { turn: turn.id, unless: `telegram:default:${unless}`, reason: "x" });
+      expect(await stop("1")).toEqual({ turn: null, rows: [] });
+      expect(await store.turns.extend(turn, 1000)).toBe(0);
+      await store.inbox.accept([row("2")]);
+      expect(await stop("2")).toEqual({ turn: turn.id, rows: [] });
+      await expect(store.turns.extend(turn, 1000)).rejects.toMatchObject({ code: "conflict" });
+    },
+  },
+  {
     title: "stop of another turn than the open one changes nothing",
     async run({ store }) {
       await store.inbox.accept([row("1")]);

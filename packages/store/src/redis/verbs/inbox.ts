@@ -32,7 +32,9 @@ export const stopScript = script(
   String.raw`
 local lane = lanes.get('i', arg.lane)
 local told = false
-if arg.turn and lane and lane.turn and (arg.turn == 'open' or arg.turn == lane.turn) then
+local spared = arg.unless and rows.get(arg.unless)
+if arg.turn and lane and lane.turn and (arg.turn == 'open' or arg.turn == lane.turn)
+  and not (spared and spared.turn == lane.turn) then
   told = lane.turn
   local turn = turns.get(told)
   if not turn.stop then
