@@ -100,11 +100,13 @@ describe.skipIf(lacks(chromium))("the console in a browser", () => {
     await go(page, "#/chat/plans");
     await say(page, `!stream 20 100 ${"word ".repeat(80)}`);
     await say(page, "take me back");
-    await page.getByText("Waits its turn").waitFor({ timeout: withinMs });
-    await page.getByRole("button", { name: "Cancel" }).click();
-    await page
-      .locator("article", { hasText: "take me back" })
-      .waitFor({ state: "detached", timeout: withinMs });
+    const takenBack = page.locator("article", { hasText: "take me back" });
+    // The message before it may wait for a moment as well, and one that is still being sent has a Cancel too.
+    await takenBack
+      .filter({ hasText: "Waits its turn" })
+      .getByRole("button", { name: "Cancel" })
+      .click({ timeout: withinMs });
+    await takenBack.waitFor({ state: "detached", timeout: withinMs });
     const note = {
       name: `${"n".repeat(40)}<b>.txt`,
       mimeType: "text/plain",
