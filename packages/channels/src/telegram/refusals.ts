@@ -19,8 +19,8 @@ class TelegramRefusal extends Error {
     this.method = method;
     this.errorCode = errorCode;
     this.description = description;
-    this.migratedTo =
-      parameters?.migrate_to_chat_id === undefined ? undefined : String(parameters.migrate_to_chat_id);
+    const to = parameters?.migrate_to_chat_id;
+    this.migratedTo = Number.isSafeInteger(to) ? String(to) : undefined;
   }
 }
 
@@ -28,7 +28,8 @@ export interface RefusedAnswer {
   readonly ok: false;
   readonly error_code: number;
   readonly description: string;
-  readonly parameters?: { readonly retry_after?: number; readonly migrate_to_chat_id?: number };
+  /** Not checked: a server or a proxy in front of it may write anything here. */
+  readonly parameters?: { readonly retry_after?: unknown; readonly migrate_to_chat_id?: unknown } | null;
 }
 
 /**
@@ -101,6 +102,16 @@ const table: readonly (readonly [RegExp, FaultCode])[] = [
  */
 const carriesAnswers = /^(?:send|edit)(?!ChatAction)/;
 
+/** The wait for a limit that names none, or nothing that can be waited for. */
+const usualWaitSeconds = 1;
+/** Telegram bans for hours at most; whoever is asked to wait for longer asks again after a day. */
+const longestWaitSeconds = 86_400;
+
+function waitMs(asked: unknown): number {
+  const seconds = Number(asked);
+  return (seconds > 0 ? Math.min(seconds, longestWaitSeconds) : usualWaitSeconds) * 1_000;
+}
+
 /**
  * 429 is `rate_limited` with its wait; 409 is `conflict`; 413 is `invalid`; 400 goes by the table, else
  * `invalid`. 403 is `denied`, and so are 401 and 404 (Telegram's answer to a malformed token), except for
@@ -112,14 +123,14 @@ export function faultOf(method: string, answer: RefusedAnswer): Fault {
   const { error_code: code, description, parameters } = answer;
   const words = `Telegram refused ${method}: ${code} ${description}`;
   if (code === 429)
-    return new Fault("rate_limited", words, { cause, retryAfterMs: (parameters?.retry_after ?? 1) * 1000 });
+    return new Fault("rate_limited", words, { cause, retryAfterMs: waitMs(parameters?.retry_after) });
   if ((code === 401 || code === 404) && carriesAnswers.test(method))
     return new Fault("unavailable", words, { cause });
   if (code === 401 || code === 403 || code === 404) return new Fault("denied", words, { cause });
   if (code === 409) return new Fault("conflict", words, { cause });
   if (code === 413) return new Fault("invalid", words, { cause });
   if (code === 400) {
-    if (parameters?.migrate_to_chat_id !== undefined) return new Fault("missing", words, { cause });
+    if (cause.migratedTo !== undefined) return new Fault("missing", words, { cause });
     const known = table.find(([pattern]) => pattern.test(description.toLowerCase()));
     return new Fault(known?.[1] ?? "invalid", words, { cause });
   }

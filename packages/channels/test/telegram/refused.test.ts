@@ -97,11 +97,18 @@ test("each status has its code, by what the method carries; only 401 is about th
     return [method, status, fault.code];
   });
   expect(found).toEqual(rows);
-  expect([
-    refused(429).retryAfterMs,
-    refused(429, "w", { retry_after: 0 }).retryAfterMs,
-    refused(429, "w", { retry_after: 17 }).retryAfterMs,
-  ]).toEqual([1_000, 0, 17_000]);
+  // A wait that is no number would leave the chat's lane without a time, one of ages the whole account.
+  const waits = [undefined, 17, 0.5, "3", 0, -5, "abc", null, [], {}, 1e15];
+  expect(waits.map((retry_after) => refused(429, "w", { retry_after }).retryAfterMs)).toEqual([
+    1_000, 17_000, 500, 3_000, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000, 86_400_000,
+  ]);
+  expect(faultOf("sendMessage", { ok: false, error_code: 429, description: "w", parameters: null })).toEqual(
+    expect.objectContaining({ retryAfterMs: 1_000 }),
+  );
+  const nowhere = [null, "-1001", {}, 1.5, 1e300].map((migrate_to_chat_id) => refused(400, "w", { migrate_to_chat_id }));
+  expect(nowhere.map((fault) => [fault.code, migratedChatId(fault)])).toEqual(
+    nowhere.map(() => ["invalid", null]),
+  );
   const moved = refused(400, "anything", { migrate_to_chat_id: -1_001 });
   expect([
     moved.code,
