@@ -105,7 +105,9 @@ test("each status has its code, by what the method carries; only 401 is about th
   expect(faultOf("sendMessage", { ok: false, error_code: 429, description: "w", parameters: null })).toEqual(
     expect.objectContaining({ retryAfterMs: 1_000 }),
   );
-  const nowhere = [null, "-1001", {}, 1.5, 1e300].map((migrate_to_chat_id) => refused(400, "w", { migrate_to_chat_id }));
+  const nowhere = [null, "-1001", {}, 1.5, 1e300].map((migrate_to_chat_id) =>
+    refused(400, "w", { migrate_to_chat_id }),
+  );
   expect(nowhere.map((fault) => [fault.code, migratedChatId(fault)])).toEqual(
     nowhere.map(() => ["invalid", null]),
   );
