@@ -94,6 +94,22 @@ test("what was hidden of a thought, and what was compacted, goes through; blocks
   ]);
 });
 
+test("a call whose block nobody ended ends with the answer, or where another takes its number", () => {
+  const call = (id: string) => ({
+    type: "content_block_start",
+    index: 0,
+    content_block: { type: "tool_use", id, name: "weather", input: { city: id } },
+  });
+  const parts = partsOf(call("Oslo"), call("Rome"), { type: "message_stop" });
+  expect(parts.flatMap((part) => (part.type === "tool-call" ? [part.input] : [part.type]))).toEqual([
+    "tool-input-start",
+    '{"city":"Oslo"}',
+    "tool-input-start",
+    '{"city":"Rome"}',
+    "finish",
+  ]);
+});
+
 test("events without an index are of the first block, and what is no text is an empty one", () => {
   expect(
     partsOf(

@@ -109,6 +109,16 @@ test("what vendors say decides where their status says another thing, or nothing
     ["context_overflow", 400, "the prompt exceeds the maximum of 4096 tokens"],
     ["context_overflow", undefined, "request_too_large"],
     ["rate_limited", 429, "too many tokens in this minute"],
+    [
+      "rate_limited",
+      429,
+      "Rate limit reached for gpt-4o on requests per min (RPM): Limit 3, Used 3. You can increase your rate limit by adding a payment method at https://platform.openai.com/account/billing.",
+    ],
+    [
+      "rate_limited",
+      undefined,
+      "rate_limit_exceeded: need more tokens? Upgrade at https://console.groq.com/settings/billing",
+    ],
     ["billing", undefined, "Insufficient Balance"],
     ["billing", 429, "insufficient credits: add more"],
     ["billing", 429, "You exceeded your current quota (insufficient_quota)"],
@@ -145,6 +155,20 @@ test("what vendors say decides where their status says another thing, or nothing
       message,
     ]),
   ).toEqual(rows);
+});
+
+test("an error behind a 200 has the status that its code is", () => {
+  const kindOf = (error: unknown) => classify(error, { nowMs: 0, answering: true }).kind;
+  const plain = (error: unknown) => kindOf(new NotAStream(200, "plain JSON", JSON.stringify({ error })));
+  expect(
+    [402, "429", 401, 502, 399, 600, "no", null].map((code) => [kindOf({ code }), plain({ code })]),
+  ).toEqual([
+    ["billing", "billing"],
+    ["rate_limited", "rate_limited"],
+    ["auth", "auth"],
+    ["unavailable", "unavailable"],
+    ...Array.from({ length: 4 }, () => ["torn", "unavailable"]),
+  ]);
 });
 
 test("counts: which are believed, and what stands in for those that are not", async () => {

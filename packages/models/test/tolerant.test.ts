@@ -172,6 +172,17 @@ describe("an answer is read", () => {
       JSON.stringify([wholeGemini]),
       "application/json",
     ],
+    [
+      "with null where there is nothing",
+      "ollama",
+      [
+        { message: { content: words, thinking: null, tool_calls: null }, error: null },
+        { message: null },
+        { message: { content: null }, done: true },
+      ]
+        .map((line) => JSON.stringify(line))
+        .join("\n"),
+    ],
   ];
   it.each(forms.map(([how, api, answer, type]) => ({ how, api, answer, type })))(
     "$how ($api)",

@@ -281,6 +281,25 @@ test("a call that is given up drops its connection and tells whoever waits; afte
   expect(await ended.reader.read()).toEqual({ done: true, value: undefined });
 });
 
+test("the end mark ends an answer whose connection stays open; what follows it is not read and ends the connection", async () => {
+  const closed = new Promise<void>((resolve) => {
+    answer = (response) => {
+      response.on("close", resolve);
+      response.write(`${events}data: [DONE]\n\n${events}`);
+      more = () => void response.write(events);
+    };
+  });
+  let more: () => void = () => {};
+  const { reader } = call();
+  const read: unknown[] = [];
+  for (let part = await reader.read(); !part.done; part = await reader.read())
+    read.push(part.value.type === "raw" ? part.value.rawValue : part.value.type);
+  expect(read).toEqual([{ n: 1 }, { n: 2 }, "end"]);
+  await reader.cancel();
+  more();
+  await closed;
+});
+
 test("of a refusal that never ends the beginning is enough", async () => {
   answer = (response) => void response.writeHead(500).write("x".repeat(256 * 1024 + 1));
   const { reader } = call();

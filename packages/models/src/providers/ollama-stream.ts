@@ -5,18 +5,21 @@ import { jsonIn } from "../sdk/json.ts";
 
 interface Line {
   readonly message?: {
-    readonly content?: string;
-    readonly thinking?: string;
-    readonly tool_calls?: readonly {
-      readonly id?: string;
-      readonly function?: { readonly name?: string; readonly arguments?: unknown };
-    }[];
-  };
+    readonly content?: unknown;
+    readonly thinking?: unknown;
+    readonly tool_calls?: unknown;
+  } | null;
   readonly done?: boolean;
   readonly done_reason?: string;
   readonly prompt_eval_count?: unknown;
   readonly eval_count?: unknown;
   readonly error?: unknown;
+}
+
+/** Servers that imitate Ollama write null where there is nothing. */
+interface Called {
+  readonly id?: string | null;
+  readonly function?: { readonly name?: string | null; readonly arguments?: unknown } | null;
 }
 
 type Part = LanguageModelV4StreamPart;
@@ -35,8 +38,8 @@ export function chatParts(): TransformStream<Uint8Array, Part> {
     block = null;
     return closed === null ? [] : [{ type: `${closed.kind}-end`, id: closed.id }];
   };
-  const delta = (kind: "text" | "reasoning", text: string | undefined): Part[] => {
-    if (text === undefined || text === "") return [];
+  const delta = (kind: "text" | "reasoning", text: unknown): Part[] => {
+    if (typeof text !== "string" || text === "") return [];
     const opening: Part[] = [];
     if (block?.kind !== kind) {
       opening.push(...close());
@@ -48,16 +51,16 @@ export function chatParts(): TransformStream<Uint8Array, Part> {
   };
 
   const partsOf = (line: Line): Part[] => {
-    if (line.error !== undefined)
+    if (line.error !== undefined && line.error !== null)
       return [
         {
           type: "error",
           error: { message: typeof line.error === "string" ? line.error : JSON.stringify(line.error) },
         },
       ];
-    const { content, thinking, tool_calls = [] } = line.message ?? {};
+    const { content, thinking, tool_calls: made } = line.message ?? {};
     const parts = [...delta("reasoning", thinking), ...delta("text", content)];
-    for (const { id, function: called } of tool_calls) {
+    for (const { id, function: called } of Array.isArray(made) ? (made as readonly Called[]) : []) {
       calls += 1;
       parts.push({
         type: "tool-call",

@@ -2,6 +2,7 @@
 // come before status codes: providers use one status for several things (429 for an empty account, 400 for a
 // full context), but their codes and texts differ.
 import type { ModelError, ModelErrorKind } from "../model.ts";
+import { jsonIn } from "./json.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { NotAStream, TooLarge } from "./wire.ts";
 
@@ -39,6 +40,8 @@ const byWords: readonly {
   // plan.
   { kind: "billing", words: /RESOURCE_EXHAUSTED[\s\S]*(?:"quotaValue":\s*"0"|\blimit: 0\b)/ },
   { kind: "rate_limited", words: /RESOURCE_EXHAUSTED/ },
+  // OpenAI and Groq name the page where a higher limit can be bought, which is called billing.
+  { kind: "rate_limited", words: /rate_limit_exceeded|rate limit reached/i },
   {
     kind: "billing",
     words: /insufficient_quota|billing|credit balance|payment.required|insufficient (balance|credits)/i,
@@ -86,7 +89,7 @@ function kindOf(error: unknown, { status, text }: Failure, answering: boolean): 
       (row.status === undefined || status === undefined || row.status.includes(status)),
   );
   if (found !== undefined) return found.kind;
-  if (error instanceof NotAStream) return "unavailable";
+  if (error instanceof NotAStream) return byStatus(status) ?? "unavailable";
   return byStatus(status) ?? (answering ? "torn" : "unavailable");
 }
 
@@ -113,7 +116,12 @@ function byStatus(status: number | undefined): ModelErrorKind | undefined {
  */
 function readFailure(error: unknown): Failure {
   if (error instanceof NotAStream)
-    return { status: error.status, text: error.body, message: error.message, headers: {} };
+    return {
+      status: codeIn(jsonIn(error.body)) ?? error.status,
+      text: error.body,
+      message: error.message,
+      headers: {},
+    };
   if (typeof error !== "object" || error === null)
     return { status: undefined, text: String(error), message: String(error), headers: {} };
   const body = "responseBody" in error && typeof error.responseBody === "string" ? error.responseBody : "";
@@ -121,7 +129,8 @@ function readFailure(error: unknown): Failure {
   const plain = payload === undefined ? "" : (JSON.stringify(payload) ?? "");
   const own = "message" in error && typeof error.message === "string" ? error.message : "";
   return {
-    status: "statusCode" in error && typeof error.statusCode === "number" ? error.statusCode : undefined,
+    status:
+      "statusCode" in error && typeof error.statusCode === "number" ? error.statusCode : codeIn(payload),
     text: `${own}\n${body}\n${plain}`,
     message: own || plain.slice(0, messageChars) || "the provider gave no reason",
     headers:
@@ -129,4 +138,12 @@ function readFailure(error: unknown): Failure {
         ? { ...error.responseHeaders }
         : {},
   };
+}
+
+/** OpenRouter and Google write the status of an error behind a 200 into it, as its code. */
+function codeIn(payload: unknown): number | undefined {
+  if (typeof payload !== "object" || payload === null) return undefined;
+  if ("error" in payload) return codeIn(payload.error);
+  const code = "code" in payload ? Number(payload.code) : Number.NaN;
+  return Number.isInteger(code) && code >= 400 && code < 600 ? code : undefined;
 }

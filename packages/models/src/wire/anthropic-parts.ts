@@ -38,6 +38,7 @@ export function anthropicParts(): EventParts {
   }
 
   function begin(at: number, block: JsonObject, hand: Hand): void {
+    close(at, hand);
     const id = String(at);
     switch (block["type"]) {
       case "text":
@@ -137,6 +138,8 @@ export function anthropicParts(): EventParts {
           cause = isObject(event["delta"]) ? causeIn(event["delta"]) : undefined;
           return;
         case "message_stop":
+          // Servers that imitate this API leave blocks open.
+          for (const open of blocks.keys()) close(open, hand);
           return hand({
             type: "finish",
             finishReason: { unified: unified(cause), raw: cause },

@@ -32,9 +32,14 @@ export interface Head {
 export interface Post {
   pause(): void;
   resume(): void;
+  /** Nothing more is wanted: the connection is kept where its answer ends now, and else dropped. */
+  settle(): void;
   /** Drops the request and whatever is still to come. */
   drop(): void;
 }
+
+/** An answer whose end mark came has this long to end. */
+const settleMs = 1_000;
 
 /** An address is taken apart once and not for every call. */
 const addresses = new Map<string, http.RequestOptions>();
@@ -56,6 +61,7 @@ export function post({ url, headers, body }: Letter, watch: PostWatch): Post {
   let current: http.ClientRequest;
   let answer: Readable | null = null;
   let isOver = false;
+  let isSettled = false;
   const lose = (error: Error): void => {
     if (isOver) return;
     isOver = true;
@@ -73,7 +79,7 @@ export function post({ url, headers, body }: Letter, watch: PostWatch): Post {
         statusText: statusMessage,
         headers: response.headers as Head["headers"],
       });
-      answer.on("data", watch.data);
+      answer.on("data", (bytes: Buffer) => (isSettled ? current.destroy() : watch.data(bytes)));
       answer.on("end", () => {
         if (isOver) return;
         isOver = true;
@@ -93,6 +99,11 @@ export function post({ url, headers, body }: Letter, watch: PostWatch): Post {
   return {
     pause: () => answer?.pause(),
     resume: () => answer?.resume(),
+    settle() {
+      isSettled = true;
+      answer?.resume();
+      current.setTimeout(settleMs, () => current.destroy());
+    },
     drop() {
       isOver = true;
       current.destroy();

@@ -91,6 +91,7 @@ export function wireReader(letter: Letter, parts: EventParts, watch: WireWatch):
     } else waiting.push(part);
   };
   const finish = (): void => {
+    begin();
     isOver = true;
     wants?.resolve(over);
     wants = null;
@@ -115,8 +116,18 @@ export function wireReader(letter: Letter, parts: EventParts, watch: WireWatch):
   };
 
   const events: EventReader = eventReader(watch.progress, watch.mendEvents, {
-    event: (event) => (isObject(event) ? parts.event(event, hand) : hand(noEvent(event))),
-    end: () => {},
+    event(event) {
+      if (isOver) return;
+      if (isObject(event)) parts.event(event, hand);
+      else hand(noEvent(event));
+    },
+    // Some servers leave the connection open behind it.
+    end() {
+      if (isOver) return;
+      parts.end(hand);
+      finish();
+      sent.settle();
+    },
     broken: (text) => hand({ type: "error", error: new Error(`an event is no JSON: ${text}`) }),
   });
   const decoder = new TextDecoder();
@@ -170,8 +181,8 @@ export function wireReader(letter: Letter, parts: EventParts, watch: WireWatch):
           events.add(decoder.decode());
           events.flush();
         } else if (form !== "unknown") endWhole();
+        if (isOver) return;
         parts.end(hand);
-        begin();
         finish();
       }),
     lost: fail,
