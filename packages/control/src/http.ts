@@ -134,8 +134,11 @@ export function httpApp(options: HttpOptions): App {
     if (status !== 401) return context.body(null, status);
     if (incoming.headers["x-telegram-bot-api-secret-token"] === undefined)
       note(context, "no_credential", from);
-    else if (isFault(await attempts.wrong(from, "wrong_token", "the secret is wrong"), "rate_limited"))
-      return context.body(null, 429);
+    else {
+      const { code, retryAfterMs = 0 } = await attempts.wrong(from, "wrong_token", "the secret is wrong");
+      if (code === "rate_limited")
+        return context.body(null, 429, { "retry-after": String(Math.ceil(retryAfterMs / 1_000)) });
+    }
     return context.body(null, 401);
   });
 

@@ -66,7 +66,9 @@ async function answered({ path, method = "GET", headers = {}, more, hook }: Aske
     attempts: {
       wrong: async (_from: unknown, reason: string, words: string) => {
         calls.push(`wrong: ${reason}, ${words}`);
-        return new Fault(more === "slowed" ? "rate_limited" : "denied", words);
+        return more === "slowed"
+          ? new Fault("rate_limited", words, { retryAfterMs: 2_001 })
+          : new Fault("denied", words);
       },
     },
     refusals: { note: (...args: unknown[]) => void noted.push(args) },

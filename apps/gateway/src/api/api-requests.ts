@@ -15,6 +15,7 @@ import {
   type Usage,
   parseRowPayload,
   parseContent,
+  parseSessionKey,
 } from "@parley/protocol";
 import type { DeliveryView, Inbox, Outbox, Outcome, RowView, Sessions, Turns } from "@parley/store";
 import type { Hub } from "@parley/control";
@@ -108,13 +109,21 @@ export function apiRequests({
     return (await inbox.find({ id, dismissed: true, limit: 1 }))[0] ?? null;
   }
 
-  /** What is stored under the id. Throws Fault("conflict") where it says something else. */
-  async function unused(id: string, text: string): Promise<RowView | null> {
+  /**
+   * What is stored under the id. Throws Fault("conflict") where it says something else, or where `isOurs` says
+   * that it was meant for somebody else.
+   */
+  async function unused(
+    id: string,
+    text: string,
+    isOurs: (row: RowView) => boolean,
+  ): Promise<RowView | null> {
     if (!isOpen())
       throw new Fault("unavailable", "the gateway takes no work now; try again", { retryAfterMs: 2_000 });
     const known = await rowOf(id);
-    if (known === null || known.payload === "" || parseRowPayload(known.payload).inbound.text === text)
-      return known;
+    if (known === null) return null;
+    const isSame = known.payload === "" || parseRowPayload(known.payload).inbound.text === text;
+    if (isSame && isOurs(known)) return known;
     throw new Fault("conflict", "this key was used with another message; take a new key for a new message");
   }
 
@@ -126,7 +135,10 @@ export function apiRequests({
     text: string,
   ): Promise<Stored> {
     const id = requestId(channel, said);
-    const known = await unused(id, text);
+    // A program that gives two of its users one key would else hand one of them the other's answer. Where a
+    // webhook's answers go is the config's, which may have changed between a call and its repeat.
+    const own = conversationKey(address);
+    const known = await unused(id, text, (row) => channel === "hook" || row.conversation === own);
     if (known?.payload) return { id, duplicate: true };
     const inbound: Inbound = {
       id,
@@ -181,7 +193,11 @@ export function apiRequests({
 
     async tell({ row, agent, mode, own }) {
       const { id } = row;
-      const known = await unused(id, parseRowPayload(row.payload).inbound.text);
+      const known = await unused(
+        id,
+        parseRowPayload(row.payload).inbound.text,
+        ({ lane }) => parseSessionKey(lane).agent === agent,
+      );
       if (known === null) {
         if (own) await beginOwnSession(sessions, row.lane, hookRetentionMs(), clock.now());
         await wakeBy(row, agent, mode);

@@ -3,11 +3,10 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
 import { guestRole, type Receive } from "@parley/channels";
-import { type ApiCallers, bearerToken, readBody, TooLarge } from "@parley/control";
+import { type ApiCallers, bearerToken, pathOf, readBody, TooLarge } from "@parley/control";
 import {
   canvasMessage,
   canvasPolicy,
-  isFault,
   parseConversationKey,
   sleep,
   withBridge,
@@ -26,7 +25,7 @@ import {
 import type { Cells } from "@parley/store";
 import { z } from "zod";
 
-export interface CanvasPagesOptions extends Pick<ApiCallers, "attempts" | "remoteOf" | "closing"> {
+export interface CanvasPagesOptions extends Pick<ApiCallers, "attempts" | "remoteOf" | "refusals" | "closing"> {
   readonly cells: Cells;
   readonly receive: Receive;
   /** False while the gateway takes no work. */
@@ -56,20 +55,31 @@ const pageHeaders: { readonly [name: string]: string } = {
 };
 
 export function canvasPages(options: CanvasPagesOptions): (context: In) => Promise<Response> {
-  const { cells, receive, isOpen, attempts, remoteOf, closing, clock, ids } = options;
+  const { cells, receive, isOpen, attempts, remoteOf, refusals, closing, clock, ids } = options;
   /** Times of the events of the last minute, by canvas and conversation. */
   const events = new Map<string, number[]>();
   let waiting = 0;
 
   async function viewOf(context: In): Promise<CanvasView | Response> {
     const token = bearerToken(context.req.header("authorization"));
-    const view = token === null ? null : await canvasView(cells, token);
-    return view ?? wrong(context, "the link is no longer good: ask for another");
+    const say = "the link is no longer good: ask for another";
+    if (token !== null) return (await canvasView(cells, token)) ?? wrong(context, say);
+    // Whoever shows no token guesses none.
+    const { incoming } = context.env;
+    const { address } = remoteOf(incoming);
+    refusals.note("no_credential", address, { address, path: pathOf(incoming) });
+    return context.json({ error: say }, 401);
   }
 
   async function wrong(context: In, say: string): Promise<Response> {
-    const refusal = await attempts.wrong(remoteOf(context.env.incoming), "wrong_token", say);
-    return context.json({ error: say }, isFault(refusal, "rate_limited") ? 429 : 401);
+    const { code, retryAfterMs } = await attempts.wrong(
+      remoteOf(context.env.incoming),
+      "wrong_token",
+      say,
+    );
+    if (retryAfterMs !== undefined)
+      context.header("retry-after", String(Math.ceil(retryAfterMs / 1_000)));
+    return context.json({ error: say }, code === "rate_limited" ? 429 : 401);
   }
 
   async function bodyOf<T>(context: In, schema: z.ZodType<T>): Promise<T | null> {

@@ -213,9 +213,20 @@ export function completions(options: CompletionOptions) {
     }),
     model: answered(async (context) => {
       await callerOf(context.env.incoming, "read");
-      return context.json(shown(agentNamed(context.req.path.slice("/v1/models/".length), agents())));
+      return context.json(shown(agentNamed(nameIn(context.req.path), agents())));
     }),
   };
+}
+
+/** Clients of that API write the slash of `parley/main` as `%2F`. */
+function nameIn(path: string): string {
+  const name = path.slice("/v1/models/".length);
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    // What is encoded wrongly names no agent.
+    return name;
+  }
 }
 
 interface Head {

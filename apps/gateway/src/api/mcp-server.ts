@@ -26,6 +26,13 @@ const mostCalls = 64;
 const callsPerMinute = 600;
 const codes = { parse: -32_700, request: -32_600, method: -32_601, params: -32_602 } as const;
 
+/** Any other refusal is the request's own fault, 400. */
+const statuses: { readonly [code in Fault["code"]]?: 403 | 429 | 503 } = {
+  denied: 403,
+  rate_limited: 429,
+  unavailable: 503,
+};
+
 const message = z.object({
   jsonrpc: z.literal("2.0"),
   id: z.union([z.string().max(256), z.number()]).optional(),
@@ -199,8 +206,7 @@ export function mcpServer(options: McpServerOptions) {
           context.header("retry-after", String(Math.ceil(error.retryAfterMs / 1_000)));
         const isUnknown = error instanceof Unauthorized;
         if (isUnknown) context.header("www-authenticate", "Bearer");
-        const status =
-          error.code === "rate_limited" ? 429 : isUnknown ? 401 : error.code === "denied" ? 403 : 400;
+        const status = isUnknown ? 401 : (statuses[error.code] ?? 400);
         return context.json(failed(null, codes.request, error.message), status);
       }
     },

@@ -1,6 +1,7 @@
 // A program's request from its row to its answer: what is stored once, what an answer is made of, and when
 // the wait for it ends.
 import {
+  conversationKey,
   type Fault,
   formatContent,
   formatRowPayload,
@@ -45,7 +46,7 @@ function world() {
           payload: formatRowPayload({ v: 1, inbound: event, owner: false }),
           state: "waiting",
           turn: null,
-          conversation: "api:default:dm:x",
+          conversation: conversationKey(event.address),
         });
       }
     },
@@ -112,6 +113,9 @@ test("a program's words are stored once under its key; other words under it are 
   expect(await requests.ask(who, "k1", "hi")).toEqual({ id, duplicate: false });
   expect(await requests.ask(who, "k1", "hi")).toEqual({ id, duplicate: true });
   await expect(requests.ask(who, "k1", "ho")).rejects.toMatchObject({ code: "conflict" });
+  // Another user of the same program, or another agent, is handed nobody's answer.
+  for (const other of [{ user: "bob" }, { agent: "home" }])
+    await expect(requests.ask({ ...who, ...other }, "k1", "hi")).rejects.toMatchObject({ code: "conflict" });
   expect(await requests.ask({ ...who, client: "web-2", guest: false }, "k1", "ho")).toMatchObject({
     id: "api:default:web-2:k1",
     duplicate: false,
@@ -161,6 +165,8 @@ test("a webhook's call speaks as its webhook, to its own conversation or where t
     atMs: 1_700_000_000_000,
   });
   expect(received).toEqual([said("d1", own, "built"), said("d2", deliver, "built again")]);
+  // The config sends its answers elsewhere since: a repeat stays one.
+  expect(await requests.call({ ...call, deliver })).toMatchObject({ duplicate: true });
   await expect(requests.call({ ...call, text: "other" })).rejects.toMatchObject({
     code: "conflict",
     message: "this key was used with another message; take a new key for a new message",
@@ -196,7 +202,8 @@ test("a row that is made already begins its own session, wakes its agent once, a
   expect(await requests.tell(call("b", false))).toEqual({ id: "b", duplicate: false });
   rows.set("a", row("a", "x"));
   expect(await requests.tell(call("a", true))).toEqual({ id: "a", duplicate: true });
-  await expect(requests.tell(call("a", true, "y"))).rejects.toMatchObject({ code: "conflict" });
+  for (const other of [call("a", true, "y"), { ...call("a", true), agent: "home" }])
+    await expect(requests.tell(other)).rejects.toMatchObject({ code: "conflict" });
   expect([sessions, woken.length]).toEqual([[], 2]);
   shut();
   for (const late of [requests.tell(call("c", true)), requests.ask(who, "k", "hi")])

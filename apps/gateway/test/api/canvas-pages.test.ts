@@ -28,6 +28,7 @@ async function world() {
   onTestFinished(close);
   const received: Inbound[] = [];
   const wrong: unknown[] = [];
+  const noted: unknown[] = [];
   const closing = new AbortController();
   let open = true;
   let isMuch = false;
@@ -42,10 +43,13 @@ async function world() {
     attempts: {
       wrong: async (...what: readonly unknown[]) => {
         wrong.push(what);
-        return new Fault(isMuch ? "rate_limited" : "denied", "told otherwise");
+        return isMuch
+          ? new Fault("rate_limited", "told otherwise", { retryAfterMs: 1_500 })
+          : new Fault("denied", "told otherwise");
       },
     } as never,
-    remoteOf: () => "10.0.0.9" as never,
+    remoteOf: () => ({ address: "10.0.0.9", origin: null }),
+    refusals: { note: (...what: readonly unknown[]) => void noted.push(what) } as never,
     closing: closing.signal,
     clock,
     ids: systemIds(),
@@ -60,7 +64,7 @@ async function world() {
   ) => {
     const text = typeof body === "string" ? body : JSON.stringify(body);
     const response = await app.request(path, { method, headers: { ...headers }, signal: signal ?? null }, {
-      incoming: Readable.from([Buffer.from(text)]),
+      incoming: Object.assign(Readable.from([Buffer.from(text)]), { url: path }),
     } as never);
     const said = await response.text();
     const isJson = response.headers.get("content-type")?.startsWith("application/json") === true;
@@ -88,6 +92,7 @@ async function world() {
     cells,
     received,
     wrong,
+    noted,
     closing,
     send,
     shows,
@@ -225,7 +230,7 @@ test("sixty presses a minute are taken of each place; a minute after the first t
 });
 
 test("every refusal is told whole, wrong links are counted, and nothing is received", async () => {
-  const { send, opened, received, wrong, shut, tooMany } = await world();
+  const { send, opened, received, wrong, noted, shut, tooMany } = await world();
   const { by, page } = await opened(dm);
   const shown = async (...what: Parameters<typeof send>) => {
     const { status, body } = await send(...what);
@@ -239,16 +244,24 @@ test("every refusal is told whole, wrong links are counted, and nothing is recei
   expect(await shown("POST", "/canvas/open", { code: "x" })).toEqual([401, used]);
   expect(await shown("POST", "/canvas/open", { code: "x".repeat(128) })).toEqual([401, used]);
   expect((await shown("POST", "/canvas/open", { code: "x".repeat(129) }))[0]).toBe(400);
-  expect(await shown("GET", "/canvas/state")).toEqual([401, old]);
-  expect(await shown("POST", "/canvas/event", press, { authorization: "Bearer x" })).toEqual([401, old]);
+  const bad = { authorization: "Bearer x" };
+  expect(await shown("POST", "/canvas/event", press, bad)).toEqual([401, old]);
+  const from = { address: "10.0.0.9", origin: null };
   expect(wrong).toEqual([
-    ["10.0.0.9", "wrong_token", used],
-    ["10.0.0.9", "wrong_token", used],
-    ["10.0.0.9", "wrong_token", old],
-    ["10.0.0.9", "wrong_token", old],
+    [from, "wrong_token", used],
+    [from, "wrong_token", used],
+    [from, "wrong_token", old],
   ]);
   tooMany();
-  expect(await shown("GET", "/canvas/state")).toEqual([429, old]);
+  expect(await shown("GET", "/canvas/state", "", bad)).toEqual([429, old]);
+  const slowed = await send("POST", "/canvas/open", { code: "x" });
+  expect([slowed.status, slowed.headers.get("retry-after")]).toEqual([429, "2"]);
+  // Whoever shows no token guesses none.
+  expect(await shown("GET", "/canvas/state?seen=1")).toEqual([401, old]);
+  expect([wrong.length, noted]).toEqual([
+    5,
+    [["no_credential", "10.0.0.9", { address: "10.0.0.9", path: "/canvas/state" }]],
+  ]);
   const looks = await opened(null);
   expect((await send("GET", "/canvas/state", "", looks.by)).body).toMatchObject({ presses: false });
   expect(await shown("POST", "/canvas/event", press, looks.by)).toEqual([

@@ -247,8 +247,11 @@ test("models are the agents, each by its own name, for whoever may read", async 
   expect(await (await send("GET", "/v1/models/home")).json()).toEqual(model("home"));
   expect(await (await send("GET", "/v1/models/parley/home")).json()).toEqual(model("home"));
   expect(await (await send("GET", "/v1/models/parley")).json()).toEqual(model("main"));
+  // As OpenAI's own clients write the slash.
+  expect(await (await send("GET", "/v1/models/parley%2Fhome")).json()).toEqual(model("home"));
+  expect((await told(await send("GET", "/v1/models/%zz"))).slice(0, 2)).toEqual([404, "missing"]);
   expect((await told(await send("GET", "/v1/models/none"))).slice(0, 2)).toEqual([404, "missing"]);
-  expect(scopes).toEqual(["read", "read", "read", "read", "read"]);
+  expect(scopes).toEqual(Array.from({ length: 7 }, () => "read"));
 });
 
 test("a device that was revoked while it asked is refused, and takes no room from those that wait", async () => {

@@ -271,6 +271,17 @@ test("without a token it says which kind is needed; without the scope it forbids
   ]);
 });
 
+test("a store that is away is told as trouble of the gateway, not of the request", async () => {
+  const { post, device, store } = await world();
+  const { token } = await device("read");
+  await store.close();
+  const { status, body } = await post('{"jsonrpc":"2.0","id":1,"method":"ping"}', token);
+  expect([status, body]).toEqual([
+    503,
+    { jsonrpc: "2.0", id: null, error: { code: -32_600, message: expect.any(String) as string } },
+  ]);
+});
+
 test("64 calls run at once, and each that ends makes room for one", async () => {
   const open: ((answer: Answer) => void)[] = [];
   const { use } = await world({ answer: () => new Promise((resolve) => open.push(resolve)) });
