@@ -26,7 +26,9 @@ export interface SendBuffer {
   send(frame: string): void;
   /** Sends the frame, or drops it when the client lags. */
   offer(frame: string): void;
-  /** Resolves when the buffer is below the soft limit, or the socket is gone. */
+  /** True below the soft limit, and when the socket is gone. */
+  hasRoom(): boolean;
+  /** Resolves once there is room. */
   room(): Promise<void>;
   /** Call it now and then: it closes a client that takes nothing. */
   checkProgress(): void;
@@ -51,6 +53,9 @@ export function socketSendBuffer(
     for (const wake of woken) wake();
   };
   socket.once("close", wakeWaiting);
+
+  const hasRoom = (): boolean =>
+    socket.readyState !== socket.OPEN || socket.bufferedAmount < limits.softBytes;
 
   function close(code: number, reason: string): void {
     // Only the first close counts: a client that keeps sending what closes it must not pile up timers.
@@ -77,11 +82,8 @@ export function socketSendBuffer(
     offer(frame) {
       if (socket.bufferedAmount < limits.softBytes) send(frame);
     },
-    room() {
-      if (socket.readyState !== socket.OPEN || socket.bufferedAmount < limits.softBytes)
-        return Promise.resolve();
-      return new Promise((resolve) => waiting.push(resolve));
-    },
+    hasRoom,
+    room: () => (hasRoom() ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
     checkProgress() {
       if (socket.bufferedAmount > 0 && clock.mono() - progressAtMs >= limits.stalledMs)
         close(slowClose, "the client does not read");

@@ -25,13 +25,15 @@ export function follow(options: FollowOptions): () => void {
   let stopped = false;
   let reading = false;
   let again = false;
+  /** Fewer where the client has no room for a whole page. */
+  let atOnce = pageEvents;
 
   async function readOn(): Promise<void> {
     for (;;) {
       await outlet.room();
       if (stopped) return;
       again = false;
-      const page = await events.after(stream, seq, pageEvents);
+      const page = await events.after(stream, seq, atOnce);
       if (stopped) return;
       if (page.gone) {
         // The client lagged so far that the log forgot its position: it has to ask for the history again.
@@ -39,11 +41,17 @@ export function follow(options: FollowOptions): () => void {
         outlet.send(JSON.stringify({ type: "event", event: "resync", payload: {}, seq }));
         continue;
       }
+      let sent = 0;
       for (const event of page.events) {
+        // A page of large events would close a client that reads, only slowly: the rest waits in the log.
+        if (!outlet.hasRoom()) break;
         outlet.send(frameOf(event));
         seq = event.seq;
+        sent += 1;
       }
-      if (page.events.length === pageEvents || again) continue;
+      const [isWhole, isFull] = [sent === page.events.length, page.events.length === atOnce];
+      atOnce = isWhole ? Math.min(pageEvents, atOnce * 2) : Math.max(1, sent);
+      if (!isWhole || isFull || again) continue;
       // Set in the same step as the check, so that no wake-up falls in between.
       reading = false;
       return;

@@ -187,7 +187,7 @@ test("whoever waits for room goes on when there is some, all at once, and when t
   waits("c");
   socket.taken[0]?.();
   await clock.advance(0);
-  expect(went).toEqual(["at once"]);
+  expect([went, buffer.hasRoom()]).toEqual([["at once"], false]);
   socket.bufferedAmount = 99;
   socket.taken[0]?.();
   await clock.advance(0);
@@ -197,6 +197,7 @@ test("whoever waits for room goes on when there is some, all at once, and when t
   socket.readyState = 3;
   socket.emit("close");
   await clock.advance(0);
+  expect(buffer.hasRoom()).toBe(true);
   waits("e");
   await clock.advance(0);
   expect(went.slice(3)).toEqual(["d", "e"]);
@@ -217,6 +218,7 @@ function following(count: number, afterSeq = 0) {
     log: silentLog,
     outlet: {
       room: async () => {},
+      hasRoom: () => true,
       send: (text: string) => void sent.push(text),
       offer: (text: string) => void sent.push(`shown ${text}`),
       close: (code: number) => void sent.push(`close ${code}`),

@@ -55,6 +55,7 @@ function following(pages: (afterSeq: number) => Page | Promise<Page>, { looksAga
   const asked: (readonly [number, number])[] = [];
   const hub: Hub = { ...eventHub(), looksAgain };
   let room: () => Promise<void> = async () => {};
+  let hasRoom = (): boolean => true;
   const outlet: SendBuffer = {
     send(text) {
       const { event, seq, payload } = JSON.parse(text) as { event: string; seq?: number; payload: object };
@@ -62,6 +63,7 @@ function following(pages: (afterSeq: number) => Page | Promise<Page>, { looksAga
     },
     offer: (text) => void shown.push(text),
     room: () => room(),
+    hasRoom: () => hasRoom(),
     checkProgress() {},
     close: (...why) => void closes.push(why),
   };
@@ -89,6 +91,17 @@ function following(pages: (afterSeq: number) => Page | Promise<Page>, { looksAga
     stop,
     settle,
     hold: (wait: () => Promise<void>) => void (room = wait),
+    /** From now on there is room for so many events at a time; `next` makes room for as many again. */
+    narrow: (most: number) => {
+      let before = sent.length;
+      const waiting: (() => void)[] = [];
+      hasRoom = () => sent.length - before < most;
+      room = () => (hasRoom() ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve)));
+      return () => {
+        before = sent.length;
+        for (const go of waiting.splice(0)) go();
+      };
+    },
   };
 }
 
@@ -150,6 +163,34 @@ describe("a stream that is followed", () => {
       ["resync", 50, {}],
       ["chat.message", 51, { text: "t51", seq: 51 }],
     ]);
+  });
+
+  test("of large events sends what there is room for; the rest waits in the log, not in memory", async () => {
+    let last = 3;
+    const at = following((afterSeq) => ({
+      lastSeq: last,
+      events: events(afterSeq + 1, last).slice(0, at.asked.at(-1)?.[1]),
+    }));
+    await at.settle();
+    const next = at.narrow(2);
+    last = 12;
+    at.hub.appended("s");
+    for (const _round of [1, 2, 3, 4, 5]) {
+      await at.settle();
+      next();
+    }
+    await at.settle();
+    expect(at.sent.map(([, seq]) => seq)).toEqual([4, 5, 6, 7, 8, 9, 10, 11, 12]);
+    // It reads no more at once than fits, and more again where that is little.
+    expect(at.asked).toEqual([
+      [3, 100],
+      [3, 100],
+      [5, 2],
+      [7, 4],
+      [9, 2],
+      [11, 4],
+    ]);
+    expect(at.closes).toEqual([]);
   });
 
   test("sends nothing more once it is left, whatever is under way", async () => {
