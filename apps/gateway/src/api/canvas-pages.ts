@@ -25,7 +25,10 @@ import {
 import type { Cells } from "@parley/store";
 import { z } from "zod";
 
-export interface CanvasPagesOptions extends Pick<ApiCallers, "attempts" | "remoteOf" | "refusals" | "closing"> {
+export interface CanvasPagesOptions extends Pick<
+  ApiCallers,
+  "attempts" | "remoteOf" | "refusals" | "closing"
+> {
   readonly cells: Cells;
   readonly receive: Receive;
   /** False while the gateway takes no work. */
@@ -72,13 +75,8 @@ export function canvasPages(options: CanvasPagesOptions): (context: In) => Promi
   }
 
   async function wrong(context: In, say: string): Promise<Response> {
-    const { code, retryAfterMs } = await attempts.wrong(
-      remoteOf(context.env.incoming),
-      "wrong_token",
-      say,
-    );
-    if (retryAfterMs !== undefined)
-      context.header("retry-after", String(Math.ceil(retryAfterMs / 1_000)));
+    const { code, retryAfterMs } = await attempts.wrong(remoteOf(context.env.incoming), "wrong_token", say);
+    if (retryAfterMs !== undefined) context.header("retry-after", String(Math.ceil(retryAfterMs / 1_000)));
     return context.json({ error: say }, code === "rate_limited" ? 429 : 401);
   }
 
