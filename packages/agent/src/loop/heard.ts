@@ -1,6 +1,7 @@
 // Tells what the model had before its eyes when it gave one of its answers: whether text of strangers was
-// among it, what people said, what was read. It is read from the entries of this turn and of earlier ones, as
-// far back as the last summary, so a resumed turn knows the same.
+// among it, what people said, what was read. It is read from the entries of this turn and of earlier ones that
+// no summary has replaced, so a resumed turn knows the same. A turn keeps what it read before a summary of its
+// own.
 import type { Entry } from "@parley/protocol";
 import type { Heard } from "@parley/tools";
 
@@ -11,16 +12,11 @@ export interface HeardBefore extends Heard {
 
 /**
  * `callId`: a call of the answer that is judged. Calls of one answer know nothing of each other. `history`:
- * the session before this turn; what a page said there can still be obeyed.
+ * what the turn began with; what a page said there can still be obeyed. A summary in it stands behind entries
+ * that it left as they are.
  */
 export function heardBefore(history: readonly Entry[], turn: readonly Entry[], callId: string): HeardBefore {
-  const all = [...history, ...turn];
-  const entries = all.slice(
-    Math.max(
-      0,
-      all.findLastIndex(({ type }) => type === "summary"),
-    ),
-  );
+  const entries = [...history, ...turn];
   const at = entries.findLastIndex(
     (entry) =>
       entry.type === "assistant" &&

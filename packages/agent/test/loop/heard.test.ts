@@ -27,7 +27,7 @@ const result = (callId: string, untrusted?: string): Entry => ({
 });
 const summary: Entry = { type: "summary", text: "They read a page.", throughSeq: 3, atMs: 0 };
 
-it("is what the model has before its eyes: earlier turns too, as far back as the last summary", () => {
+it("is what the model has before its eyes: earlier turns too, and what a summary left as it was", () => {
   const earlier = [user("read"), answer("a"), result("a", "a.test"), user("thanks")];
   const turn = [user("go on"), answer("b")];
   expect(heardBefore(earlier, turn, "b")).toEqual({
@@ -36,10 +36,11 @@ it("is what the model has before its eyes: earlier turns too, as far back as the
     read: ["words of a"],
     sources: ["a.test"],
   });
-  expect(heardBefore([...earlier, summary], turn, "b")).toMatchObject({
-    untrusted: null,
-    trusted: ["go on"],
-  });
+  // The newest of a conversation stay word for word, and the summary of the rest stands behind them.
+  expect(heardBefore([...earlier, summary], turn, "b")).toEqual(heardBefore(earlier, turn, "b"));
+  expect(heardBefore([summary], turn, "b")).toMatchObject({ untrusted: null, trusted: ["go on"] });
+  const compacted = [user("read"), answer("a"), result("a", "a.test"), summary, answer("b")];
+  expect(heardBefore([], compacted, "b").untrusted).toBe("a.test");
   expect(heardBefore([user("hello")], turn, "b")).toMatchObject({ untrusted: null, sources: [] });
 });
 
