@@ -1,7 +1,7 @@
 // Telegram actions other than sending. Edits are idempotent, because "message is not modified" counts as
 // success; this makes streaming by edits safe to repeat (I5).
 import type { ReactionTypeEmoji } from "grammy/types";
-import { type Action, type Address, isFault, plainReaction, type Receipt } from "@parley/protocol";
+import { type Action, type Address, Fault, isFault, plainReaction, type Receipt } from "@parley/protocol";
 import { type BotApi, grammySignal } from "./bot-api.ts";
 import { telegramCapabilities, topicChars } from "./capabilities.ts";
 import { refusalWords } from "./refusals.ts";
@@ -46,11 +46,14 @@ export async function performAction(
         await unless(/message to unpin not found/, raw.unpinChatMessage(message(action.messageId), signal));
       return null;
     case "createThread": {
-      const topic = await raw.createForumTopic({ ...chat, name: topicName(action.title) }, signal);
-      return {
-        messageId: String(topic.message_thread_id),
-        extra: { thread: String(topic.message_thread_id) },
-      };
+      const topic: { readonly message_thread_id?: unknown } | null = await raw.createForumTopic(
+        { ...chat, name: topicName(action.title) },
+        signal,
+      );
+      if (!Number.isSafeInteger(topic?.message_thread_id))
+        throw new Fault("ambiguous", "Telegram opened the topic without naming it");
+      const thread = String(topic?.message_thread_id);
+      return { messageId: thread, extra: { thread } };
     }
     case "answerCallback":
       await raw.answerCallbackQuery(

@@ -46,6 +46,8 @@ const uploadDeadlineMs = 120_000;
  * repeated with a smaller limit.
  */
 const maxAnswerBytes = 4 * 1024 * 1024;
+/** An update that is longer alone would otherwise never be confirmed, and hold up all behind it. */
+const maxUpdateBytes = 64 * 1024 * 1024;
 
 export async function botApi({ token, apiRoot, proxy, onToken, clock }: BotApiOptions): Promise<BotApi> {
   // Its build for browsers asks through our `fetch` alone; the other one loads a client that nobody uses.
@@ -62,7 +64,7 @@ export async function botApi({ token, apiRoot, proxy, onToken, clock }: BotApiOp
       body: init.body,
       signal: init.signal,
       deadlineMs: isPoll ? pollSeconds * 1000 + pollGraceMs : isUpload ? uploadDeadlineMs : callDeadlineMs,
-      maxBytes: maxAnswerBytes,
+      maxBytes: isPoll && asksForOne(init.body) ? maxUpdateBytes : maxAnswerBytes,
       line: isPoll ? "poll" : "calls",
     });
     const json = apiAnswer(answer.status, answer.bytes);
@@ -101,6 +103,10 @@ export async function botApi({ token, apiRoot, proxy, onToken, clock }: BotApiOp
       );
     },
   };
+}
+
+function asksForOne(body: FetchInit["body"]): boolean {
+  return typeof body === "string" && (JSON.parse(body) as { readonly limit?: unknown }).limit === 1;
 }
 
 /** Opened when it is sent, and not when it is named. */

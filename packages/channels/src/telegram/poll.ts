@@ -89,8 +89,11 @@ export async function pollUpdates(options: PollOptions): Promise<void> {
         });
         continue;
       }
-      // A batch too large to read is asked for again with half the limit.
-      if (isFault(error, "invalid")) limit = Math.max(1, limit >> 1);
+      // A batch too large to read is asked for again with half the limit, soon: it is no outage.
+      if (isFault(error, "invalid")) {
+        if (limit > 1) failures = 1;
+        limit = Math.max(1, limit >> 1);
+      }
       const isRefused = isTokenRefused(error);
       health.set(isRefused ? "down" : "degraded", error instanceof Error ? error.message : String(error));
       if (!isFault(error)) log.error({ err: error }, "the poll loop met a bug");

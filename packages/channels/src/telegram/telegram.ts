@@ -124,11 +124,12 @@ export async function telegram(options: TelegramOptions): Promise<TelegramChanne
     limitBytes: number,
     signal: AbortSignal,
   ): Promise<{ readonly bytes: Uint8Array; readonly name: string }> {
-    const file = await api.raw.getFile({ file_id: ref }, grammySignal(signal));
-    const { file_path: path, file_size: size } = file;
-    if (size !== undefined && size > limitBytes)
+    const file: { readonly file_path?: unknown; readonly file_size?: unknown } | null =
+      await api.raw.getFile({ file_id: ref }, grammySignal(signal));
+    const { file_path: path, file_size: size } = file ?? {};
+    if (typeof size === "number" && size > limitBytes)
       throw new Fault("invalid", `the file has ${size} bytes, over the limit of ${limitBytes}`);
-    if (path === undefined) throw new Fault("missing", "Telegram no longer has the file");
+    if (typeof path !== "string") throw new Fault("missing", "Telegram no longer has the file");
     return { bytes: await api.fetchFile(path, limitBytes, signal), name: basename(path) };
   }
 
@@ -208,10 +209,16 @@ function checkToken(token: string, apiRoot: string, account: string): void {
     throw new Fault("invalid", `the token of Telegram account "${account}" has characters that no token has`);
 }
 
-/** Every bot has a user name; for a server that leaves it out we use one that nobody can mention. */
+/**
+ * Every bot has a user name; for a server that leaves it out we use one that nobody can mention. Without its
+ * id the bot would not know its own messages, so an answer that has none counts as no answer.
+ */
 async function identity(api: BotApi, signal: AbortSignal): Promise<BotIdentity> {
-  const me: { readonly id: number; readonly username?: string } = await api.raw.getMe(grammySignal(signal));
-  return { id: String(me.id), username: me.username ?? "" };
+  const me: { readonly id?: unknown; readonly username?: unknown } | null = await api.raw.getMe(
+    grammySignal(signal),
+  );
+  if (!Number.isSafeInteger(me?.id)) throw new Fault("unavailable", "Telegram answered getMe without an id");
+  return { id: String(me?.id), username: typeof me?.username === "string" ? me.username : "" };
 }
 
 /** One connection at a time, so that Telegram keeps the order of updates. */

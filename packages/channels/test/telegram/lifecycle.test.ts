@@ -160,6 +160,30 @@ test("a network that is down at the start is no end: the account waits for it", 
   await expect.poll(() => channel.health().state).toBe("ok");
 });
 
+test("an answer that says nothing of the bot, its file or its topic is none, and no name of one", async () => {
+  const channel = await opened();
+  const act = (): Promise<unknown> =>
+    channel.act?.(dm, { kind: "createThread", title: "Tea" }, how()) ?? Promise.resolve();
+  const unnamed = "ambiguous: Telegram opened the topic without naming it";
+  for (const result of [null, {}, { message_thread_id: "7" }]) {
+    server.next.push({ status: 200, body: { ok: true, result } });
+    expect(await faultWords(act())).toBe(unnamed);
+  }
+  for (const result of [null, {}, { file_path: 7 }]) {
+    server.next.push({ status: 200, body: { ok: true, result } }, { status: 200, body: { ok: true, result } });
+    expect(await faultWords(channel.download?.("ref", 1, how().signal) ?? Promise.resolve())).toBe(
+      "missing: Telegram no longer has the file",
+    );
+  }
+  server.next.push({ status: 200, body: { ok: true, result: null } });
+  await channel.start(async () => {});
+  expect(channel.health()).toEqual({
+    state: "degraded",
+    reason: "Telegram answered getMe without an id",
+  });
+  await expect.poll(() => channel.health().state).toBe("ok");
+});
+
 test("a send with a refused token takes the account down; ten minutes later Telegram is asked about it", async () => {
   const channel = await opened({ webhook: { url: "https://tea.test/telegram/tea", secret: "s-1" } });
   await channel.start(async () => {});
