@@ -10,7 +10,7 @@ import { idAt, isSnowflake, madeAtMs, namesTime, newerId } from "./snowflake.ts"
 
 export interface BackfillOptions {
   readonly rest: DiscordRest;
-  readonly watched: readonly Watched[];
+  readonly watched: readonly (Watched & Partial<Pick<Unread, "after">>)[];
   /** The newest message that was accepted before the gap. */
   readonly lastMessageId: string;
   /**
@@ -27,6 +27,7 @@ export interface BackfillOptions {
 
 const fenceMs = 24 * 3_600_000;
 export const pageMessages = 100;
+/** The rest of a longer history is read later, so that one conversation neither fills memory nor delays all. */
 const mostPages = 5;
 /**
  * Histories read at once. One after the other, two hundred conversations would delay everybody by half a
@@ -36,11 +37,16 @@ const atOnce = 8;
 /** Live events wait for the history, so that each conversation keeps its order, but no longer than this. */
 const withinMs = 60_000;
 
+/** A conversation that was not read to its end, and the id behind which it is to be read on. */
+export interface Unread extends Watched {
+  readonly after: string;
+}
+
 export interface Missed {
   /** Oldest first over all conversations. */
   readonly messages: readonly Dispatch[];
   /** Conversations that could not be read to the end but may be later. */
-  readonly unread: readonly Watched[];
+  readonly unread: readonly Unread[];
 }
 
 /**
@@ -54,13 +60,14 @@ export async function missedMessages(options: BackfillOptions): Promise<Missed> 
     : lastMessageId;
   const untilMono = clock.mono() + withinMs;
   const found: (readonly [string, Dispatch])[] = [];
-  const unread: Watched[] = [];
+  const unread: Unread[] = [];
   const left = [...watched];
   const readOn = async (): Promise<void> => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
       const { channel, guild } = next;
-      const { messages, isUnread } = await history(options, channel, after, untilMono);
-      if (isUnread) unread.push(next);
+      const from = next.after ?? after;
+      const { messages, readTo, isUnread } = await history(options, channel, from, untilMono);
+      if (isUnread) unread.push({ ...next, after: readTo });
       for (const message of messages) {
         const body = guild === undefined ? message : { ...message, guild_id: guild };
         found.push([message.id, { event: "MESSAGE_CREATE", body, sequence: null, session }]);
@@ -84,29 +91,32 @@ async function history(
   channel: string,
   from: string,
   untilMono: number,
-): Promise<{ readonly messages: readonly Found[]; readonly isUnread: boolean }> {
+): Promise<{ readonly messages: readonly Found[]; readonly readTo: string; readonly isUnread: boolean }> {
   const { clock, ids, log, signal } = options;
   const found: Found[] = [];
   let after = from;
-  for (let pages = 0, failures = 0; pages < mostPages && !signal.aborted;) {
+  let isAtEnd = false;
+  let pages = 0;
+  for (let failures = 0; pages < mostPages && !isAtEnd && !signal.aborted;) {
     try {
       const page = await messagesOf<Found>(options.rest, channel, { after }, signal);
       pages++;
       found.push(...page);
       after = page.reduce((newest, { id }) => newerId(newest, id), after);
-      if (page.length < pageMessages) break;
+      isAtEnd = page.length < pageMessages;
     } catch (error) {
       failures++;
       const waitMs = waitAfterMs(error, failures, ids);
       const mayPass = isFault(error) && (error.code === "unavailable" || error.code === "rate_limited");
       if (!mayPass || clock.mono() + waitMs > untilMono) {
         log.warn({ conversation: channel, error }, "could not look for missed messages");
-        return { messages: found, isUnread: mayPass };
+        return { messages: found, readTo: after, isUnread: mayPass };
       }
       await sleep(clock, waitMs, signal);
     }
   }
-  return { messages: found, isUnread: false };
+  // A server that tells the same page again and again has no end.
+  return { messages: found, readTo: after, isUnread: pages === mostPages && !isAtEnd && after !== from };
 }
 
 /**

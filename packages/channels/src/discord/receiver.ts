@@ -5,7 +5,7 @@ import type { APIInteraction } from "discord-api-types/v10";
 import type { WebSocket } from "ws";
 import type { Receive } from "../channel.ts";
 import type { HealthBoard } from "../health.ts";
-import { missedMessages } from "./backfill.ts";
+import { missedMessages, type Unread } from "./backfill.ts";
 import type { Dispatch } from "./connection.ts";
 import type { Forms } from "./interactions/forms.ts";
 import { keepGateway } from "./gateway.ts";
@@ -84,6 +84,22 @@ export function receiver(
     await Promise.all([pending.accepted(told, refused), notes.accepted({ dispatches, reads })]);
   };
 
+  /** Nobody waits for these messages any more, so live ones go first. */
+  const readLater = async (
+    queue: Intake,
+    unread: readonly Unread[],
+    lastMessageId: string,
+    session: Dispatch["session"],
+  ): Promise<void> => {
+    for (let watched = unread; watched.length > 0;) {
+      await sleep(clock, unreadAgainMs, signal);
+      if (signal.aborted) return;
+      const later = await missedMessages({ rest, watched, lastMessageId, session, clock, ids, log, signal });
+      queue.unshift(later.messages);
+      watched = later.unread;
+    }
+  };
+
   const catchUp = async (
     queue: Intake,
     lastMessageId: string,
@@ -95,14 +111,7 @@ export function receiver(
       const missed = await missedMessages({ ...common, watched: notes.conversations() });
       queue.unshift(missed.messages);
       release();
-      // Nobody waits for these messages any more, so live ones go first.
-      for (let left = missed.unread; left.length > 0;) {
-        await sleep(clock, unreadAgainMs, signal);
-        if (signal.aborted) return;
-        const later = await missedMessages({ ...common, watched: left });
-        queue.unshift(later.messages);
-        left = later.unread;
-      }
+      await readLater(queue, missed.unread, lastMessageId, session);
     } catch (error) {
       log.error({ error }, "the look for missed messages met a bug");
     } finally {
@@ -111,7 +120,10 @@ export function receiver(
   };
 
   /** Messages in a server's channels that nobody had spoken in before the gap. */
-  const fromMissedChannels = async (dispatch: Dispatch): Promise<readonly Dispatch[]> => {
+  const fromMissedChannels = async (
+    dispatch: Dispatch,
+    later: (unread: readonly Unread[], lastMessageId: string) => void,
+  ): Promise<readonly Dispatch[]> => {
     const gap = notes.gap();
     const written = writtenIn(dispatch, gap);
     if (written === null || gap === undefined) return [];
@@ -120,7 +132,7 @@ export function receiver(
       .filter((channel) => !heard.has(channel))
       .map((channel) => ({ channel, guild: written.guild, seenAtMs: 0 }));
     if (watched.length === 0) return [];
-    const { messages } = await missedMessages({
+    const { messages, unread } = await missedMessages({
       rest,
       watched,
       lastMessageId: gap.since,
@@ -131,6 +143,7 @@ export function receiver(
       log,
       signal,
     });
+    later(unread, gap.since);
     return messages;
   };
 
@@ -162,12 +175,19 @@ export function receiver(
       });
     const read = async (dispatch: Dispatch) => {
       const reads = [await readOne(dispatch)];
-      for (const missed of await fromMissedChannels(dispatch)) reads.push(await readOne(missed));
+      const later = (unread: readonly Unread[], lastMessageId: string): void => {
+        if (unread.length > 0) inBackground(readLater(queue, unread, lastMessageId, dispatch.session));
+      };
+      for (const missed of await fromMissedChannels(dispatch, later)) reads.push(await readOne(missed));
       return reads;
     };
     const queue = intake({ read, receive, onAccepted, health, clock, ids, log, signal });
     let gap: string | null = null;
     const catchingUp = new Set<Promise<void>>();
+    const inBackground = (work: Promise<void>): void => {
+      catchingUp.add(work);
+      void work.finally(() => catchingUp.delete(work));
+    };
     await keepGateway({
       rest,
       open: (url) =>
@@ -184,10 +204,8 @@ export function receiver(
       onDispatch(dispatch) {
         if (dispatch.event === "INTERACTION_CREATE") announce(dispatch.body);
         if (gap !== null) {
-          const work = catchUp(queue, gap, dispatch.session);
+          inBackground(catchUp(queue, gap, dispatch.session));
           gap = null;
-          catchingUp.add(work);
-          void work.finally(() => catchingUp.delete(work));
         }
         return queue.push(dispatch);
       },

@@ -539,6 +539,8 @@ describe("the next process", () => {
     await restart();
     rig.fake.gateway.forgetSessions();
     rig.fake.as(alice).says("missed");
+    const garden = rig.fake.channel({ guild: rig.guild, name: "garden" });
+    rig.fake.as(alice).says("missed where nobody had spoken", { channel: garden });
     rig.fake.inject({
       method: "GET /channels/:channel/messages",
       times: null,
@@ -551,6 +553,7 @@ describe("the next process", () => {
     await comes(texts, 5_000).toEqual(["said meanwhile"]);
     rig.fake.heal();
     await comes(texts, 5_000).toContain("missed");
+    await comes(texts, 5_000).toContain("missed where nobody had spoken");
   });
 
   test("whose session is gone finds what was written where it had never heard anybody: channel, thread, post", async () => {

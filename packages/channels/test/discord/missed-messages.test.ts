@@ -91,13 +91,21 @@ test("all conversations' messages come oldest first, each with its server, as if
   ]);
 });
 
-test("a full page is followed by the next one behind its newest message, five at most", async () => {
+test("a full page is followed by the next one behind its newest message, five at a time and on from there", async () => {
   const { asked, look } = histories({ "1": [page(0, 100), page(100, 100), page(200, 99), page(299, 100)] });
   expect((await look()).messages).toHaveLength(299);
   expect(asked.slice(1)).toEqual([`1 after ${id(99)} limit 100`, `1 after ${id(199)} limit 100`]);
   const long = histories({ "1": Array.from({ length: 7 }, (_, nth) => page(100 * nth, 100)) });
-  expect((await long.look()).messages).toHaveLength(500);
-  expect(long.asked).toHaveLength(5);
+  const first = await long.look();
+  expect([first.messages.length, long.asked.length]).toEqual([500, 5]);
+  expect(first.unread).toEqual([{ channel: "1", seenAtMs: 0, after: id(499) }]);
+  const rest = await long.look({ watched: first.unread });
+  expect([rest.messages.length, rest.unread]).toEqual([200, []]);
+  expect(long.asked[5]).toBe(`1 after ${id(499)} limit 100`);
+  // A server that says the same page for ever is not asked for ever.
+  const stuck = histories({ "1": Array.from({ length: 9 }, () => page(0, 100)) });
+  const { unread } = await stuck.look();
+  expect((await stuck.look({ watched: unread })).unread).toEqual([]);
 });
 
 test("what may pass is tried again within a minute, then left for later with what was found; what is closed is left out", async () => {
@@ -116,7 +124,7 @@ test("what may pass is tried again within a minute, then left for later with wha
   await clock.advance(20_000);
   await clock.advance(20_000);
   const { messages, unread } = await work;
-  expect([messages.length, unread]).toEqual([103, [{ channel: "2", seenAtMs: 0 }]]);
+  expect([messages.length, unread]).toEqual([103, [{ channel: "2", seenAtMs: 0, after: id(109) }]]);
   const times = (channel: string): number => asked.filter((call) => call.startsWith(`${channel} `)).length;
   expect(["1", "2", "3", "4", "5"].map(times)).toEqual([2, times("2"), 1, 1, 1]);
   expect(times("2")).toBeGreaterThan(2);
