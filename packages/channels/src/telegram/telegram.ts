@@ -124,8 +124,10 @@ export async function telegram(options: TelegramOptions): Promise<TelegramChanne
     limitBytes: number,
     signal: AbortSignal,
   ): Promise<{ readonly bytes: Uint8Array; readonly name: string }> {
-    const file: { readonly file_path?: unknown; readonly file_size?: unknown } | null =
-      await api.raw.getFile({ file_id: ref }, grammySignal(signal));
+    const file: { readonly file_path?: unknown; readonly file_size?: unknown } | null = await api.raw.getFile(
+      { file_id: ref },
+      grammySignal(signal),
+    );
     const { file_path: path, file_size: size } = file ?? {};
     if (typeof size === "number" && size > limitBytes)
       throw new Fault("invalid", `the file has ${size} bytes, over the limit of ${limitBytes}`);

@@ -170,7 +170,10 @@ test("an answer that says nothing of the bot, its file or its topic is none, and
     expect(await faultWords(act())).toBe(unnamed);
   }
   for (const result of [null, {}, { file_path: 7 }]) {
-    server.next.push({ status: 200, body: { ok: true, result } }, { status: 200, body: { ok: true, result } });
+    server.next.push(
+      { status: 200, body: { ok: true, result } },
+      { status: 200, body: { ok: true, result } },
+    );
     expect(await faultWords(channel.download?.("ref", 1, how().signal) ?? Promise.resolve())).toBe(
       "missing: Telegram no longer has the file",
     );
