@@ -180,6 +180,31 @@ test("what a sub-agent read marks the turn that it tells its end", async () => {
   await expect(await s.trace()).toMatchFileSnapshot("traces/taint-child.txt");
 });
 
+test("what a sub-agent read in a turn before its last one marks its end too", async () => {
+  const olga = await begin({ [page]: "Words." });
+  const spawn = (task: string): Answer => ({ calls: { name: "sessions_spawn", args: { task } } });
+  let reads = false;
+  s.model.answers((each) => {
+    const { messages, text, users } = each;
+    const [first = ""] = users;
+    const isResult = messages.at(-1)?.role === "tool";
+    if (first.includes("count")) return { afterMs: 60_000, says: ["three"] };
+    if (first.includes("Task from session")) {
+      if (text.includes("[System Message]") && text.includes("three")) return elsewhere;
+      if (!isResult) return spawn("count");
+      if (reads) return "I wait for the count";
+      reads = true;
+      return { calls: { name: "web_fetch", args: { url: page } } };
+    }
+    if (text.includes("[System Message]")) return obeys(each);
+    return isResult ? "spawned" : spawn("look");
+  });
+  await olga.says("look it up").gets("spawned");
+  await s.until(async () => (await open()).length === 1 || s.person("77").sees().length > 1, "the end");
+  expect(s.person("77").sees()).toEqual(["re: hello"]);
+  expect((await open())[0]?.reason).toContain("evil.example");
+});
+
 test("nobody to ask: it is refused, and the turn goes on", async () => {
   s = await stage({
     catalogue: true,

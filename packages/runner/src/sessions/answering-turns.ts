@@ -5,7 +5,7 @@ import { type SessionKey } from "@parley/protocol";
 import type { Cells, Commit, Inbox, Lease, Row, Store, Turn, Turns } from "@parley/store";
 import { answerRow, askedRow, childRow, isUnseen } from "./asked-rows.ts";
 import { childIn, worksInThread, type AskedEnd } from "./child-registry.ts";
-import { shownPieces, endOf, isWell } from "./turn-end.ts";
+import { shownPieces, endOf, isWell, markedBefore } from "./turn-end.ts";
 import { type AnswerNeeds, mostRows, handingTo, endingChild } from "./child-ending.ts";
 
 interface AnsweringOptions extends AnswerNeeds {
@@ -51,7 +51,9 @@ function answeringTurns({ turns, ...needs }: AnsweringOptions): Turns {
       const rows = await needs.inbox.find({ turn: id, limit: mostRows });
       const session = lease.lane as SessionKey;
       const shown = worksInThread(session) ? shownPieces((await turns.find(id))?.log ?? []) : "";
-      const handed = await handedOver(rows, { what, end: endOf(what, rows, shown) }, session, needs);
+      const epoch = "epoch" in lease ? (lease as Turn).epoch : undefined;
+      const end = await markedBefore(endOf(what, rows, shown), { session, epoch }, needs.sessions);
+      const handed = await handedOver(rows, { what, end }, session, needs);
       const committed = await turns.commit(lease, id, { ...what, ...handed.commit });
       joined.delete(id);
       if (handed.left) await needs.threads.unbind(session);

@@ -17,7 +17,7 @@ import { isWell } from "./turn-end.ts";
 
 export interface AnswerNeeds {
   readonly children: ChildRegistry;
-  readonly sessions: Pick<Sessions, "open">;
+  readonly sessions: Pick<Sessions, "open" | "transcript">;
   /** Returns where what a session began in `from` goes on; null where its rows say. */
   readonly placeOf: (session: string, from: Address) => Address | null;
   readonly threads: ChildThreads;

@@ -1,8 +1,26 @@
 // Reads from a turn's commit how it ended and what it said, for the session that asked for it.
-import { type Entry, parseContent, type Part } from "@parley/protocol";
-import type { Commit, Row, Step } from "@parley/store";
+import { type Entry, parseContent, type Part, type SessionKey } from "@parley/protocol";
+import type { Commit, Row, Sessions, Step } from "@parley/store";
 import { internalOf } from "../internal-row.ts";
+import { sessionHistory } from "../transcript/history.ts";
 import type { AskedEnd } from "./child-registry.ts";
+
+/** The end with the mark of what stood before the turn: it may have come of text of strangers read then. */
+export async function markedBefore(
+  end: AskedEnd,
+  { session, epoch }: { readonly session: SessionKey; readonly epoch: number | undefined },
+  sessions: Pick<Sessions, "open" | "transcript">,
+): Promise<AskedEnd> {
+  if (end.untrusted !== undefined || end.text === "") return end;
+  const opened = await sessions.open(session);
+  const history = await sessionHistory(sessions, opened, epoch ?? opened.epoch);
+  const source = history.map(({ entry }) => sourceIn(entry)).find((each) => each !== undefined);
+  return source === undefined ? end : { ...end, untrusted: source };
+}
+
+function sourceIn(entry: Entry): string | undefined {
+  return entry.type === "user" || entry.type === "toolResult" ? entry.untrusted : undefined;
+}
 
 export function isWell({ state }: AskedEnd): boolean {
   return state === "answered" || state === "silent";
@@ -47,8 +65,7 @@ export function shownPieces(log: readonly Step[]): string {
 /** Of an entry as it is written; most have no such word and are not parsed. */
 function untrustedIn(entry: string): string | null {
   if (!entry.includes('"untrusted"')) return null;
-  const { untrusted } = JSON.parse(entry) as Extract<Entry, { readonly type: "toolResult" }>;
-  return untrusted ?? null;
+  return sourceIn(JSON.parse(entry) as Entry) ?? null;
 }
 
 function endWords({ outcome, reason = "", deliveries = [], patch = {} }: Commit): AskedEnd {

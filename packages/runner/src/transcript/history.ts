@@ -18,7 +18,7 @@ export const standsFromField = "contextAfterSeq";
 
 /** Oldest first, up to the session's last entry. */
 export async function sessionHistory(
-  sessions: Sessions,
+  sessions: Pick<Sessions, "transcript">,
   session: Session,
   epoch: number,
 ): Promise<readonly Placed[]> {
@@ -104,7 +104,7 @@ function floorOf({ fields }: Session): number {
 }
 
 async function readBack(
-  sessions: Sessions,
+  sessions: Pick<Sessions, "transcript">,
   session: Session,
   epoch: number,
   floorSeq: number,
