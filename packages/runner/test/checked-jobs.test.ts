@@ -63,3 +63,18 @@ test("an edit leaves a job with its agent, and takes over what its writer had re
   const after = await next(kept, { name: "Rum" }, by(true, { untrusted: "a.example" }));
   expect([after.name, after.owner]).toEqual(["Rum", { ...kept.owner, untrusted: "a.example" }]);
 });
+
+test("a job runs in no session of an agent that there is not; one that did is changed in other ways all the same", async () => {
+  const gone = { target: { kind: "session", session: "agent:gone:main" } };
+  const message =
+    'target.session: "agent:gone:main" is a session of "gone", and there is no such agent; there are main, other';
+  await expect(made(job(gone), by(true), "j1")).rejects.toMatchObject({ code: "invalid", message });
+  const kept = await made(job(), by(true), "j1");
+  await expect(next(kept, gone, by(true))).rejects.toMatchObject({ code: "invalid", message });
+  const [before, there] = [
+    { ...kept, target: { kind: "session", session: "agent:gone:main" } as const },
+    { kind: "session", session: "agent:other:main" },
+  ];
+  expect((await next(before, { enabled: false }, by(true))).target).toBe(before.target);
+  expect((await next(before, { target: there }, by(true))).target).toEqual(there);
+});

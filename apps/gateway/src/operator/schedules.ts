@@ -1,7 +1,7 @@
 // Serves schedules to the operator: jobs, their history, what a schedule means. An operator's job has an
 // owner's rights and no conversation of its own.
 import type { Config } from "@parley/config";
-import { isFault, type MethodParams, type MethodResult } from "@parley/protocol";
+import { Fault, isFault, parseSessionKey, type MethodParams, type MethodResult } from "@parley/protocol";
 import { nextOf, sessionOfRuns, type JobMaker, type Schedules } from "@parley/runner";
 import { previewOf, type Job } from "@parley/schedules";
 import type { StorePorts } from "./ports.ts";
@@ -47,6 +47,23 @@ export function scheduleMethods({ config, schedules, work, store, clock, ids }: 
     return { ...operator, agent: of, session, conversation: place };
   }
 
+  /** The agent that a wake is for. Throws Fault("invalid") for one that there is not. */
+  function heardBy(named: string | undefined, session: string | undefined): string | undefined {
+    const of = session === undefined ? named : parseSessionKey(session).agent;
+    const there = `there are ${agents.join(", ")}`;
+    if (of !== undefined && !agents.includes(of))
+      throw new Fault(
+        "invalid",
+        `${session === undefined ? "agent" : "session"}: there is no agent ${JSON.stringify(of)}; ${there}`,
+      );
+    if (named !== undefined && named !== of)
+      throw new Fault(
+        "invalid",
+        `agent: ${JSON.stringify(session)} is a session of ${JSON.stringify(of)}, not of ${JSON.stringify(named)}. Leave agent out`,
+      );
+    return of;
+  }
+
   return {
     async "cron.list"(params: MethodParams<"cron.list">): Promise<MethodResult<"cron.list">> {
       const all = await schedules.list(operator);
@@ -89,7 +106,7 @@ export function scheduleMethods({ config, schedules, work, store, clock, ids }: 
       session,
       idempotencyKey,
     }: MethodParams<"wake">): Promise<MethodResult<"wake">> {
-      const by = await atHome({ agent: of });
+      const by = await atHome({ agent: heardBy(of, session) });
       const row = await schedules.wake({ text, mode, session }, by, idempotencyKey ?? ids.uuid());
       await schedules.tell(row, by.agent, mode);
       return { id: row.id, session: row.lane, mode };

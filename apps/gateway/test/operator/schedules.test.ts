@@ -228,15 +228,30 @@ test("a new job, and a wake, has the home of the agent that it names, by either 
   expect(await maker({}, [])).toEqual(home("main"));
 
   const { methods, did } = stage();
-  const woken = await methods.wake({ text: "up", agent: "other", session: "s" });
+  const session = "agent:other:main";
+  const woken = await methods.wake({ text: "up", session });
   expect(woken).toEqual({ id: "row", session: "lane", mode: "now" });
   await methods.wake({ text: "up", mode: "next-heartbeat", idempotencyKey: "k" });
   expect(did.filter(([what]) => what !== "homeOf")).toEqual([
-    ["wake", { text: "up", mode: "now", session: "s" }, home("other"), "12345678-rest"],
+    ["wake", { text: "up", mode: "now", session }, home("other"), "12345678-rest"],
     ["tell", { id: "row", lane: "lane" }, "other", "now"],
     ["wake", { text: "up", mode: "next-heartbeat", session: undefined }, home("main"), "k"],
     ["tell", { id: "row", lane: "lane" }, "main", "next-heartbeat"],
   ]);
+  // Nobody else is woken instead, and no turn begins that has no agent.
+  const refused = async (asked: object): Promise<unknown> =>
+    methods.wake({ text: "up", ...asked }).catch((error: unknown) => (error as Error).message);
+  const told = did.length;
+  expect([
+    await refused({ agent: "gone" }),
+    await refused({ session: "agent:gone:main" }),
+    await refused({ agent: "main", session }),
+  ]).toEqual([
+    'agent: there is no agent "gone"; there are main, other',
+    'session: there is no agent "gone"; there are main, other',
+    'agent: "agent:other:main" is a session of "other", not of "main". Leave agent out',
+  ]);
+  expect(did.length).toBe(told);
 });
 
 test("a job is changed, run and removed under its id, also where its name was said", async () => {

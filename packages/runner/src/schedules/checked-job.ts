@@ -1,7 +1,7 @@
 // Makes a job, or the next version of one, from what somebody asked for: with a plan that comes up, models
 // and tools that there are, and no more rights than whoever asks has. It stores nothing.
 import type { MayReach } from "@parley/access";
-import { Fault, type Clock } from "@parley/protocol";
+import { Fault, parseSessionKey, type Clock } from "@parley/protocol";
 import { asEdited, editedJob, newJob, type Job } from "@parley/schedules";
 import { askedJob, checkTools, problems, withModels, type ModelNamed } from "./asked-job.ts";
 import { checkAllowed, type JobMaker } from "./job-maker.ts";
@@ -22,6 +22,16 @@ export interface CheckedJobsOptions {
 export function checkedJobs(options: CheckedJobsOptions) {
   const { agents, zone, reach, modelNamed, filesOf, unknownTools, clock } = options;
 
+  function checkSession({ target }: Job): void {
+    if (target.kind !== "session") return;
+    const { agent } = parseSessionKey(target.session);
+    if (!agents.includes(agent))
+      throw new Fault(
+        "invalid",
+        `target.session: ${JSON.stringify(target.session)} is a session of ${JSON.stringify(agent)}, and there is no such agent; there are ${agents.join(", ")}`,
+      );
+  }
+
   async function made(asked: unknown, by: JobMaker, id: string): Promise<Job> {
     const agent = agentIn(asked) ?? by.agent;
     if (!agents.includes(agent))
@@ -36,6 +46,7 @@ export function checkedJobs(options: CheckedJobsOptions) {
     const decided = newJob(form, { nowMs: clock.now(), zone, id, agent, owner });
     if (!decided.ok) throw problems(decided.problems);
     checkAllowed(decided.job, by);
+    checkSession(decided.job);
     checkTools(decided.job, unknownTools);
     return withBaseline(await withModels(decided.job, modelNamed), null, filesOf);
   }
@@ -53,6 +64,7 @@ export function checkedJobs(options: CheckedJobsOptions) {
     const decided = editedJob(before, form, { nowMs: clock.now(), zone });
     if (!decided.ok) throw problems(decided.problems);
     checkAllowed(decided.job, by);
+    if (decided.job.target !== before.target) checkSession(decided.job);
     checkTools(decided.job, unknownTools, before);
     const job = await withModels(decided.job, modelNamed, before);
     const after = await withBaseline(job, before, filesOf);
