@@ -8,6 +8,7 @@ export type { KnownDevice } from "./auth/device-record.ts";
 export { deviceStore, type Devices } from "./auth/devices.ts";
 export type { Attempts, WrongCredential } from "./auth/login-attempts.ts";
 export type { Remote, RemoteOf } from "./auth/remote-address.ts";
+export { whileKnown, type WhileKnown } from "./auth/while-known.ts";
 export { connectedClients, type Clients } from "./connected-clients.ts";
 export { dispatcher, type Handlers } from "./dispatch.ts";
 export { eventHub, type Hub } from "./event-hub.ts";

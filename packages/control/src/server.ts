@@ -23,6 +23,7 @@ import { originTrouble, type HostRules } from "./auth/allowed-hosts.ts";
 import { httpApp, type MetricsPage, type ProgramRoutes } from "./http.ts";
 import type { Hub } from "./event-hub.ts";
 import { isProxy, remoteOf, type RemoteOf } from "./auth/remote-address.ts";
+import { whileKnown, type WhileKnown } from "./auth/while-known.ts";
 import { onceByKey, type KeyStore } from "./idempotency.ts";
 
 export interface ControlServerOptions {
@@ -69,7 +70,7 @@ export interface ApiCallers {
   readonly callerOf: CallerOf;
   /** Answers a request of the control plane, with every check that a socket's request meets. */
   readonly dispatch: Dispatch;
-  readonly clients: Clients;
+  readonly whileKnown: WhileKnown;
   readonly attempts: Attempts;
   readonly remoteOf: RemoteOf;
   readonly refusals: Refusals;
@@ -130,7 +131,7 @@ export async function controlServer(options: ControlServerOptions): Promise<Cont
   const programs = options.programs({
     callerOf,
     dispatch,
-    clients,
+    whileKnown: whileKnown({ clients, devices, clock }),
     attempts,
     remoteOf: from,
     refusals,

@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 import { originTrouble, type HostRules } from "../src/auth/allowed-hosts.ts";
 import { authenticator, type Caller } from "../src/auth/authenticate.ts";
 import { bearerCaller, bearerToken, pathOf, Unauthorized } from "../src/auth/bearer.ts";
+import { whileKnown } from "../src/auth/while-known.ts";
 import { wrongAttempts, type Attempts } from "../src/auth/login-attempts.ts";
 import { auditOf, isAudited, looking } from "../src/audited.ts";
 import { connectedClients } from "../src/connected-clients.ts";
@@ -499,6 +500,47 @@ test("one that signs off leaves the others counted, twice or late", () => {
   clients.join("d", () => {});
   second?.();
   expect(clients.count("d")).toBe(1);
+});
+
+test("an answer under way ends with its caller's token: here at once, by another node within half a minute", async () => {
+  const clock = virtualClock();
+  const clients = connectedClients();
+  const asked: unknown[] = [];
+  let says = (): Promise<boolean> => Promise.resolve(true);
+  const devices = { isKnown: (...what: readonly unknown[]) => (asked.push(what), says()) };
+  const begin = whileKnown({ clients, devices, clock });
+  const here = begin({ device: "d1", rotation: 2 });
+  clients.close("d1");
+  expect(here.signal.aborted).toBe(true);
+  here.leave();
+  expect(() => begin({ device: "d1", rotation: 2 })).toThrow(Unauthorized);
+
+  const elsewhere = begin({ device: "d2", rotation: 3 });
+  const young = begin({ device: "d3" });
+  young.leave();
+  await clock.advance(30_000);
+  // A store that is away says nothing of the device.
+  says = () => Promise.reject(new Fault("unavailable", "away"));
+  await clock.advance(30_000);
+  says = () => Promise.resolve(false);
+  await clock.advance(29_999);
+  expect([elsewhere.signal.aborted, asked]).toEqual([
+    false,
+    [
+      ["d2", 3],
+      ["d2", 3],
+    ],
+  ]);
+  await clock.advance(1);
+  expect(elsewhere.signal.aborted).toBe(true);
+  elsewhere.leave();
+  expect([clients.count("d2"), clients.count("d3"), clock.armed(), asked.length]).toEqual([0, 0, 0, 3]);
+
+  // The gateway's own token is no device's, and has nothing to look up.
+  const own = begin({ device: null });
+  await clock.advance(60_000);
+  own.leave();
+  expect([own.signal.aborted, asked.length]).toEqual([false, 3]);
 });
 
 test("a thousand devices that were put out are remembered, and the one that was longest ago may join again first", () => {

@@ -10,9 +10,8 @@ import type { ApiUser, Refusals } from "@parley/access";
 import {
   type Caller,
   pathOf,
-  Unauthorized,
   type CallerOf,
-  type Clients,
+  type WhileKnown,
   readBody,
   TooLarge,
 } from "@parley/control";
@@ -25,7 +24,7 @@ export interface CompletionOptions {
   readonly agents: () => readonly string[];
   readonly callerOf: CallerOf;
   readonly refusals: Refusals;
-  readonly clients: Clients;
+  readonly whileKnown: WhileKnown;
   /** Aborted when the gateway closes. */
   readonly closing: AbortSignal;
   readonly clock: Clock;
@@ -45,7 +44,7 @@ const breatheEveryMs = 15_000;
 const nameForm = /^[\x21-\x7e]{1,128}$/;
 
 export function completions(options: CompletionOptions) {
-  const { requests, agents, callerOf, refusals, clients, clock, ids } = options;
+  const { requests, agents, callerOf, refusals, clock, ids } = options;
   let waiting = 0;
 
   function headerOf(context: In, name: string): string | undefined {
@@ -119,14 +118,8 @@ export function completions(options: CompletionOptions) {
 
   /** Aborts when the answer has no reader: the client left, its token was revoked, or the gateway closes. */
   function ender(context: In, caller: Caller): { readonly signal: AbortSignal; leave(): void } {
-    const revoked = new AbortController();
-    const { device, rotation = 0 } = caller;
-    const signOff = device === null ? () => {} : clients.join(device, () => revoked.abort(), { rotation });
-    if (signOff === null) throw new Unauthorized("this device was revoked");
-    return {
-      signal: AbortSignal.any([context.req.raw.signal, revoked.signal, options.closing]),
-      leave: signOff,
-    };
+    const { signal, leave } = options.whileKnown(caller);
+    return { signal: AbortSignal.any([context.req.raw.signal, signal, options.closing]), leave };
   }
 
   function streamed(

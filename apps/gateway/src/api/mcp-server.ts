@@ -9,7 +9,7 @@ import { z } from "zod";
 import type { ApiRequests } from "./api-requests.ts";
 import { callPace } from "./call-pace.ts";
 
-export interface McpServerOptions extends Pick<ApiCallers, "callerOf" | "dispatch" | "closing"> {
+export interface McpServerOptions extends Pick<ApiCallers, "callerOf" | "dispatch" | "whileKnown" | "closing"> {
   readonly requests: ApiRequests;
   /** Ids of the agents. */
   readonly agents: () => readonly string[];
@@ -92,7 +92,7 @@ const offered: { readonly [name: string]: OfferedTool & { readonly method?: stri
 };
 
 export function mcpServer(options: McpServerOptions) {
-  const { callerOf, dispatch, closing, requests, agents, ids } = options;
+  const { callerOf, dispatch, whileKnown, closing, requests, agents, ids } = options;
   const pace = callPace(callsPerMinute, options.clock);
   let running = 0;
 
@@ -192,11 +192,14 @@ export function mcpServer(options: McpServerOptions) {
         if (!parsed.success) return context.json(failed(null, codes.request, "no message of JSON-RPC"), 400);
         const { id, method } = parsed.data;
         if (id === undefined) return context.body(null, 202);
-        const signal = AbortSignal.any([context.req.raw.signal, closing]);
-        const result = await answerTo(parsed.data, caller, signal).catch((error: unknown) => {
-          if (isFault(error, "missing")) return error;
-          throw error;
-        });
+        const underWay = whileKnown(caller);
+        const signal = AbortSignal.any([context.req.raw.signal, underWay.signal, closing]);
+        const result = await answerTo(parsed.data, caller, signal)
+          .catch((error: unknown) => {
+            if (isFault(error, "missing")) return error;
+            throw error;
+          })
+          .finally(underWay.leave);
         if (result === null) return context.json(failed(id, codes.method, `there is no method ${method}`));
         if (isFault(result)) return context.json(failed(id, codes.params, result.message));
         return context.json({ jsonrpc: "2.0", id, result });

@@ -1,7 +1,7 @@
 // The chat API over a path that answers as the test says, in virtual time: what a program gets while the
 // agent is at work, when it leaves, and where nobody lets it in.
 import { Readable } from "node:stream";
-import { connectedClients, Unauthorized, type Caller } from "@parley/control";
+import { connectedClients, Unauthorized, whileKnown, type Caller } from "@parley/control";
 import { Fault, noUsage, silentLog } from "@parley/protocol";
 import { seededIds, virtualClock } from "@parley/testkit";
 import { Hono } from "hono";
@@ -32,7 +32,7 @@ function world(answer: CompletionOptions["requests"]["answer"] = async () => ans
       return { address: "10.0.0.1", ...caller } as Caller;
     },
     refusals: { note: (...what: readonly unknown[]) => void noted.push(what) } as never,
-    clients,
+    whileKnown: whileKnown({ clients, devices: { isKnown: async () => true }, clock }),
     closing: closing.signal,
     clock,
     ids: seededIds(1),

@@ -351,6 +351,24 @@ test("an id and a method have their longest form, and what a client sends along 
   ]);
 });
 
+test("a device that is put out gets no answer that it still waits for", async () => {
+  let signal: AbortSignal | undefined;
+  const { use, device, clients } = await world({
+    answer: (_id, until) => {
+      signal = until;
+      return new Promise((_resolve, reject) =>
+        until.addEventListener("abort", () => reject(new Fault("aborted", "nobody waits"))),
+      );
+    },
+  });
+  const { id, token } = await device("read", "write");
+  const answer = use("messages_send", { message: "hi" }, token);
+  await until(() => signal !== undefined);
+  expect(clients.close(id)).toBe(1);
+  expect(await answer).toEqual(["error", ["nobody waits"]]);
+  expect(clients.count(id)).toBe(0);
+});
+
 test("a client that leaves waits for no answer, and a gateway without agents asks for main", async () => {
   const signals: AbortSignal[] = [];
   const { server, asked, use } = await world(
