@@ -17,6 +17,7 @@ import type { Clients } from "./connected-clients.ts";
 import type { Devices } from "./auth/devices.ts";
 import type { WriteAudit } from "./audited.ts";
 import { dispatcher, type Dispatch, type Handlers } from "./dispatch.ts";
+import { inTurn } from "./in-turn.ts";
 import { listen, urlHost } from "./listen.ts";
 import { limitBytes, refuse, wantsWebSocket, type Refusal } from "./upgrade.ts";
 import { originTrouble, type HostRules } from "./auth/allowed-hosts.ts";
@@ -151,7 +152,7 @@ export async function controlServer(options: ControlServerOptions): Promise<Cont
   });
   const http = createServer(
     { ...requestLimits, shouldUpgradeCallback: wantsWebSocket },
-    getRequestListener(app.fetch),
+    inTurn(getRequestListener(app.fetch), clock),
   );
   boundConnections(http, { isProxy: isProxy(options.trustedProxies), refusals });
   const sockets = new WebSocketServer({

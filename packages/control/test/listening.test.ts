@@ -1,10 +1,13 @@
 // Where the port listens and how a browser reaches it, and a client's socket until it is a WebSocket: what it
-// may ask for, what it is told instead, and how much it may send before anybody knows it.
-import { once } from "node:events";
-import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
+// may ask for, what it is told instead, how much it may send before anybody knows it, and how much it is
+// answered at once.
+import { EventEmitter, once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { connect, type AddressInfo } from "node:net";
 import { PassThrough } from "node:stream";
-import { expect, onTestFinished, test } from "vitest";
+import { virtualClock } from "@parley/testkit";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { inTurn } from "../src/in-turn.ts";
 import { listen, urlHost } from "../src/listen.ts";
 import { limitBytes, refuse, wantsWebSocket } from "../src/upgrade.ts";
 
@@ -87,4 +90,72 @@ test("a stranger may send a first frame and no byte more, what came along with i
   release();
   stream.emit("data", Buffer.alloc(most));
   expect([stream.destroyed, stream.listenerCount("data")]).toEqual([false, 0]);
+});
+
+test("requests of one connection are answered one after another, those of another one beside them, and none once it is gone", async () => {
+  const begun: string[] = [];
+  const open = new Map<string, ServerResponse>();
+  const server = createServer(
+    inTurn((request, response) => {
+      begun.push(request.url ?? "");
+      open.set(request.url ?? "", response);
+    }, virtualClock()),
+  );
+  onTestFinished(() => void server.close());
+  const port = await listen(server, "127.0.0.1", 0);
+  const client = () => {
+    const socket = connect(port, "127.0.0.1");
+    onTestFinished(() => void socket.destroy());
+    return socket;
+  };
+  const all = (...paths: readonly string[]) =>
+    paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`).join("");
+  const heard: string[] = [];
+  const first = client().on("data", (bytes: Buffer) => heard.push(bytes.toString("latin1")));
+  first.write(all("/1", "/2", "/3"));
+  await vi.waitUntil(() => begun.length > 0);
+  const other = client();
+  other.write(all("/a", "/b"));
+  await vi.waitUntil(() => begun.length > 1);
+  expect(begun).toEqual(["/1", "/a"]);
+  open.get("/1")?.end("one");
+  await vi.waitUntil(() => begun.includes("/2"));
+  open.get("/2")?.end("two");
+  await vi.waitUntil(() => begun.includes("/3"));
+  open.get("/3")?.end("three");
+  await vi.waitUntil(() => heard.join("").includes("three"));
+  expect(heard.join("").match(/one|two|three/g)).toEqual(["one", "two", "three"]);
+  // A connection that was idle meanwhile is answered at once.
+  first.write(all("/4"));
+  await vi.waitUntil(() => begun.includes("/4"));
+  const gone = new Promise((resolve) => open.get("/a")?.once("close", resolve));
+  other.destroy();
+  await gone;
+  await new Promise(setImmediate);
+  expect(begun).toEqual(["/1", "/a", "/2", "/3", "/4"]);
+});
+
+test("a client that takes no byte of its answer for a minute is cut; a slow one, and one that has it all, are not", async () => {
+  const clock = virtualClock();
+  const answering = (writableLength: number) => {
+    const socket = { writableLength, destroyed: false, destroy: () => void (socket.destroyed = true) };
+    const response = Object.assign(new EventEmitter(), { closed: false });
+    inTurn(() => {}, clock)({ socket } as never, response as never);
+    response.emit("prefinish");
+    return { socket, response };
+  };
+  const { socket: whole } = answering(0);
+  expect(clock.armed()).toBe(0);
+  const stalled = answering(100);
+  const slow = answering(100);
+  const done = answering(100);
+  done.response.emit("close");
+  await clock.advance(59_999);
+  slow.socket.writableLength = 99;
+  expect(stalled.socket.destroyed).toBe(false);
+  await clock.advance(1);
+  const cut = () => [whole, stalled.socket, slow.socket, done.socket].map(({ destroyed }) => destroyed);
+  expect(cut()).toEqual([false, true, false, false]);
+  await clock.advance(60_000);
+  expect([cut(), clock.armed()]).toEqual([[false, true, true, false], 0]);
 });
