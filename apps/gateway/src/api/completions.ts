@@ -7,14 +7,7 @@ import { Fault, type Clock, type Ids, type Log } from "@parley/protocol";
 import { z } from "zod";
 import type { ProgramAnswer, ApiRequests } from "./api-requests.ts";
 import type { ApiUser, Refusals } from "@parley/access";
-import {
-  type Caller,
-  pathOf,
-  type CallerOf,
-  type WhileKnown,
-  readBody,
-  TooLarge,
-} from "@parley/control";
+import { type Caller, pathOf, type CallerOf, type WhileKnown, readBody, TooLarge } from "@parley/control";
 import { errorBody } from "./completion-error.ts";
 import { agentNamed, completionRequest, saidIn, type CompletionRequest } from "./completion-request.ts";
 

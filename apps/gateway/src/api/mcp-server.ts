@@ -9,7 +9,10 @@ import { z } from "zod";
 import type { ApiRequests } from "./api-requests.ts";
 import { callPace } from "./call-pace.ts";
 
-export interface McpServerOptions extends Pick<ApiCallers, "callerOf" | "dispatch" | "whileKnown" | "closing"> {
+export interface McpServerOptions extends Pick<
+  ApiCallers,
+  "callerOf" | "dispatch" | "whileKnown" | "closing"
+> {
   readonly requests: ApiRequests;
   /** Ids of the agents. */
   readonly agents: () => readonly string[];
