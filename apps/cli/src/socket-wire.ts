@@ -1,8 +1,8 @@
 // The wire to a running gateway: one WebSocket. No reconnecting: a command is short.
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { controlPath, sleep, systemClock } from "@parley/protocol";
-import { CommandFailure } from "./exit.ts";
+import { controlPath, frameBytes, sleep, systemClock } from "@parley/protocol";
+import { CommandFailure, exitCodes } from "./exit.ts";
 import { notRunning, type GatewayAddress } from "./gateway-address.ts";
 import type { Wire } from "./wire.ts";
 
@@ -44,11 +44,23 @@ export async function socketWire(address: GatewayAddress): Promise<Wire> {
     send(text) {
       if (socket.readyState !== WebSocket.OPEN)
         throw new CommandFailure("unavailable", "The connection to the gateway is closed.");
+      // The gateway hangs up on a larger frame, and whoever waits for it to be back would send it again.
+      const bytes = Buffer.byteLength(text);
+      if (bytes > frameBytes) throw tooLarge(bytes);
       socket.send(text);
     },
     listen: (listener) => socket.addEventListener("message", ({ data }) => listener(String(data))),
     close: () => socket.close(),
   };
+}
+
+function tooLarge(bytes: number): CommandFailure {
+  const [has, most] = [bytes, frameBytes].map((each) => each.toLocaleString("en"));
+  return new CommandFailure(
+    "invalid",
+    `This is too much at once: ${has} bytes, and the gateway takes ${most}. Nothing was sent. Make it shorter, or give it in parts.`,
+    exitCodes.usage,
+  );
 }
 
 /** Resolves when a gateway that hangs would have been waited for long enough. */

@@ -183,6 +183,20 @@ test("what is refused ends it at once, also behind the message", async () => {
   }
 });
 
+test("what no frame holds is not sent, and nobody waits for a gateway that would hang up on it", async () => {
+  const gateway = await fakeGateway(() => ({ id: "web:1", sessionKey: "s", duplicate: false }));
+  const run = await parley(gateway.home, ["send", "--no-wait", "ü".repeat(1_050_000)]);
+  expect([run.exitCode, run.out]).toEqual([2, ""]);
+  expect(run.err).toMatch(
+    /^This is too much at once: 2,100,\d{3} bytes, and the gateway takes 2,097,152\. Nothing was sent\. Make it shorter, or give it in parts\.\n$/,
+  );
+  const piped = await parley(gateway.home, ["chat"], {
+    input: new PassThrough().end("x".repeat(2_100_000)),
+  });
+  expect([piped.exitCode, piped.out, piped.err.split(":")[0]]).toEqual([2, "", "This is too much at once"]);
+  expect(asking(gateway).map(([method]) => method)).toEqual(["connect", "connect"]);
+});
+
 test("a gateway that is not there is not waited for; one that went away is, for a while", async () => {
   const isSent = Promise.withResolvers<void>();
   const gateway = await fakeGateway(({ method }) => {

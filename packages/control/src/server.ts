@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import type { WebhookHandler } from "@parley/channels";
 import { WebSocketServer, type WebSocket } from "ws";
-import { controlPath, scopes, sleep, type Clock, type Ids, type Log, type Scope } from "@parley/protocol";
+import { controlPath, frameBytes, scopes, sleep, type Clock, type Ids, type Log, type Scope } from "@parley/protocol";
 import type { Events } from "@parley/store";
 import type { Refusals, OwnsSession } from "@parley/access";
 import { wrongAttempts, type Attempts } from "./auth/login-attempts.ts";
@@ -95,8 +95,6 @@ export interface ControlServer {
   close(): Promise<void>;
 }
 
-/** Fits a chat message of 200,000 characters, each escaped as \uXXXX. */
-const mostFrameBytes = 2_097_152;
 const mostConnections = 512;
 /** Clients behind a proxy, and every shell command of this machine, share one address. */
 const mostPerAddress = 256;
@@ -157,7 +155,7 @@ export async function controlServer(options: ControlServerOptions): Promise<Cont
   boundConnections(http, { isProxy: isProxy(options.trustedProxies), refusals });
   const sockets = new WebSocketServer({
     noServer: true,
-    maxPayload: mostFrameBytes,
+    maxPayload: frameBytes,
     perMessageDeflate: false,
   });
   const open = new Map<Connection, string>();
