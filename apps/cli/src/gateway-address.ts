@@ -1,12 +1,13 @@
 // Finds the running gateway: where it listens and its token for this run stand in the state folder. Where
 // that says nothing, as from another machine or of an older gateway, the config does: its own block, the last
 // good file or the defaults, with a warning where it is broken.
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import {
   ConfigFault,
   describeProblem,
   listenAddress,
   loadBlocks,
+  textFile,
   loadConfig,
   placesIn,
   type Env,
@@ -124,11 +125,10 @@ interface Listening {
  * restart.
  */
 async function listening(path: string, said: Listening): Promise<Listening> {
-  let text: string;
+  let text: string | null;
   try {
-    text = await readFile(path, "utf8");
+    text = await textFile(path);
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return said;
     throw new CommandFailure(
       "denied",
       `The file ${path} cannot be read: ${(cause as Error).message}.`,
@@ -136,6 +136,7 @@ async function listening(path: string, said: Listening): Promise<Listening> {
       { cause },
     );
   }
+  if (text === null) return said;
   const [port = "", pid = "", bind = said.bind, token = ""] = text.trim().split(" ");
   if (!/^[1-9]\d*$/.test(port)) return said;
   // It outlives a gateway that was killed; a port of the system's choice stands nowhere else.
@@ -145,10 +146,9 @@ async function listening(path: string, said: Listening): Promise<Listening> {
 
 async function tokenIn(path: string): Promise<string | null> {
   try {
-    return (await readFile(path, "utf8")).trim();
+    return (await textFile(path))?.trim() ?? null;
   } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    if (code === "ENOENT") return null;
+    const { message } = cause as Error;
     throw new CommandFailure(
       "denied",
       `The token file ${path} cannot be read: ${message}.\nRun this as the user of the daemon.`,

@@ -2,7 +2,7 @@
 // writes, keeps comments, refuses when the file moved meanwhile, and leaves the last good file beside the new
 // one. A file with several mistakes can be mended one by one.
 import { createHash } from "node:crypto";
-import { readFile, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { Fault, type Json, type JsonObject } from "@parley/protocol";
 import { parseDocument } from "./file/document.ts";
 import { editConfig, type ConfigChange } from "./file/edit.ts";
@@ -10,8 +10,9 @@ import { maskedText, unmaskedText } from "./file/masked-text.ts";
 import { placesIn, type Env } from "./home.ts";
 import { loadConfig, type LoadedConfig } from "./load.ts";
 import { changesTo } from "./file/merge.ts";
-import { ConfigFault, formatPath, type ConfigPath, type ConfigProblem } from "./problem.ts";
+import { ConfigFault, formatPath, unreadable, type ConfigPath, type ConfigProblem } from "./problem.ts";
 import { redact, redactFile } from "./redact.ts";
+import { textFile } from "./file/read-text.ts";
 import { replaceFile } from "./file/write.ts";
 
 export interface ConfigEditorOptions {
@@ -96,20 +97,14 @@ export function configEditor({ env, home, takeUp = async () => [] }: ConfigEdito
 
   async function textNow(): Promise<string | null> {
     try {
-      return await readFile(path, "utf8");
+      return await textFile(path);
     } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code === "ENOENT") return null;
-      throw new Fault(
-        "unavailable",
-        `${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
-        { cause },
-      );
+      throw unreadable(path, cause);
     }
   }
 
   function load(text: string | null): Promise<LoadedConfig> {
-    const read = async (file: string): Promise<string | null> =>
-      file === path ? text : readFile(file, "utf8").catch(missing);
+    const read = async (file: string): Promise<string | null> => (file === path ? text : textFile(file));
     return loadConfig({ env, home, readFile: read, wouldStart: "change" });
   }
 
@@ -176,7 +171,14 @@ export function configEditor({ env, home, takeUp = async () => [] }: ConfigEdito
 
   return {
     async read() {
-      const text = await textNow();
+      let text: string | null;
+      try {
+        text = await textNow();
+      } catch (error) {
+        if (!(error instanceof ConfigFault)) throw error;
+        const nothing = { file: null, config: null, warnings: [] };
+        return { path, exists: true, hash: hashOf(""), ...nothing, problems: error.problems };
+      }
       const { value, problems: unread } = parseDocument(text ?? "");
       const loading = load(text);
       const { problems, warnings } = await verdictOf(loading);
@@ -269,11 +271,6 @@ function moved(path: string): Fault {
     "conflict",
     `${path} changed since it was read. Read it again (config.get) and repeat the change on top of it`,
   );
-}
-
-function missing(error: unknown): null {
-  if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-  throw error;
 }
 
 /** The smallest blocks that differ, by name. */

@@ -1,5 +1,5 @@
 // Locates the state folder and the config file in it. No other file reads PARLEY_HOME and PARLEY_CONFIG.
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
@@ -17,11 +17,12 @@ export function hostEnv(): Env {
 
 function envFile(path: string): Env {
   try {
-    return parseEnv(readFileSync(path, "utf8"));
+    // A pipe would be waited for, by every command.
+    return statSync(path).isFile() ? parseEnv(readFileSync(path, "utf8")) : {};
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // A folder of that name is somebody's own; what may not be read is for the daemon's user.
-    if (code === "ENOENT" || code === "ENOTDIR" || code === "EISDIR" || code === "EACCES") return {};
+    // What may not be read is for the daemon's user.
+    if (code === "ENOENT" || code === "ENOTDIR" || code === "ELOOP" || code === "EACCES") return {};
     throw error;
   }
 }

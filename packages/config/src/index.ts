@@ -37,5 +37,6 @@ export { folderTrouble } from "./check/usable-folder.ts";
 export { clockTrouble } from "./check/clock-trouble.ts";
 export { listenerAt } from "./listener.ts";
 export { discordDefaults, telegramDefaults } from "./schema/channels.ts";
+export { textFile } from "./file/read-text.ts";
 export { replaceFile } from "./file/write.ts";
 export { gatewayTokenIn, newToken, sameToken } from "./gateway-token.ts";

@@ -1,18 +1,19 @@
 // Reads the config: file, environment, defaults, checks. All problems at once, each with its line; nothing is
 // used unless all is right.
-import { readFile } from "node:fs/promises";
 import { advice } from "./check/advice.ts";
 import { complete } from "./complete.ts";
+import { withoutKeys } from "./credentials.ts";
 import { check } from "./check/check.ts";
 import { machineFindings } from "./check/machine.ts";
 import type { Config } from "./config.ts";
 import { emptyDocument, parseDocument, type ConfigDocument } from "./file/document.ts";
 import { expandPath, placesIn, type Env, type Places } from "./home.ts";
 import { migrated, type Migration } from "./file/migrate.ts";
-import { ConfigFault, formatPath, type ConfigPath, type ConfigProblem } from "./problem.ts";
+import { textFile } from "./file/read-text.ts";
+import { ConfigFault, formatPath, unreadable, type ConfigPath, type ConfigProblem } from "./problem.ts";
 import { resolveReferences } from "./references.ts";
 import { configVersion, type ConfigFile } from "./schema/root.ts";
-import { validate, type Finding } from "./validate/validate.ts";
+import { shownInputChars, validate, type Finding } from "./validate/validate.ts";
 
 export interface LoadConfigOptions {
   /** `hostEnv()`, handed in by the program. */
@@ -58,17 +59,23 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
     return text;
   };
   const document = await read(env, readText, path);
+  const taken = new Map<string, string>();
   const located = (finding: Finding): ConfigProblem => ({
-    path: formatPath(finding.at),
+    path: withoutKeys(formatPath(finding.at)),
     ...document.locate(finding.at),
-    ...finding.problem,
+    ...shownOf(finding.problem, taken),
   });
   if (document.problems.length > 0) throw new ConfigFault(path, document.problems);
 
   const unresolved: Finding[] = [];
   const value = await resolveReferences(
     migrated(document.value, options.migrations).value,
-    { env, readFile: readText, absolute: (file) => expandPath(file, places.home) },
+    {
+      env,
+      readFile: readText,
+      took: (read, name) => void taken.set(read, name),
+      absolute: (file) => expandPath(file, places.home),
+    },
     (at, problem) => unresolved.push({ at, problem }),
   );
   const { file, findings, warnings } = fileOf(value);
@@ -88,28 +95,31 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
   return { config: freeze(config), warnings: told, path, places, reads: [...reads], isBlank };
 }
 
-type ReadText = (path: string) => Promise<string | null>;
-
-async function textFile(path: string): Promise<string | null> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw error;
-  }
+/** A mistake names what stands there, which may be a secret at a wrong place, or one of a variable. */
+function shownOf(problem: Finding["problem"], taken: ReadonlyMap<string, string>): Finding["problem"] {
+  const clean = (text: string): string => {
+    let shown = text;
+    for (const [value, name] of taken)
+      if (value.length >= leastHiddenChars)
+        for (const part of [value, value.slice(0, shownInputChars)])
+          shown = shown.replaceAll(JSON.stringify(part).slice(1, -1), () => name);
+    return withoutKeys(shown);
+  };
+  const { message, fix } = problem;
+  return { ...problem, message: clean(message), ...(fix === undefined ? {} : { fix: clean(fix) }) };
 }
+
+/** As in the log: what is shorter stands in other words too. */
+const leastHiddenChars = 6;
+
+type ReadText = (path: string) => Promise<string | null>;
 
 async function read(env: Env, readText: ReadText, path: string): Promise<ConfigDocument> {
   let text: string | null;
   try {
     text = await readText(path);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new ConfigFault(
-      path,
-      [{ path: "", message: `cannot be read: ${reason}`, fix: "Check that the daemon's user may read it" }],
-      cause,
-    );
+    throw unreadable(path, cause);
   }
   if (text !== null) return parseDocument(text);
   const named = env["PARLEY_CONFIG"];

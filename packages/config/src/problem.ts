@@ -27,6 +27,18 @@ export class ConfigFault extends Fault {
   }
 }
 
+/** The file is there, and what it says cannot be had. */
+export function unreadable(file: string, cause: unknown): ConfigFault {
+  const { code } = cause as NodeJS.ErrnoException;
+  const isClosed = code === "EACCES" || code === "EPERM";
+  const problem = {
+    path: "",
+    message: `cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
+    fix: isClosed ? "Check that the daemon's user may read it" : "Put a file of text there",
+  };
+  return new ConfigFault(file, [problem], cause);
+}
+
 /** `parley.json5:3:5 gateway.prot: unknown key. Did you mean "port"?` */
 export function describeProblem(file: string, problem: ConfigProblem): string {
   const where = problem.line === undefined ? file : `${file}:${problem.line}:${problem.column ?? 1}`;

@@ -2,11 +2,15 @@
 // the place of a secret. This happens before the schema sees the file; a reference that cannot be resolved is
 // a problem at its own line.
 import type { ConfigPath, ConfigProblem } from "./problem.ts";
+import { isCredential } from "./credentials.ts";
+import { mask } from "./secret.ts";
 
 export interface Surroundings {
   readonly env: { readonly [name: string]: string | undefined };
   /** Null when there is no such file; any other trouble rejects. */
   readonly readFile: (path: string) => Promise<string | null>;
+  /** Told of each value that is a secret, and of what stands for it where people read. */
+  readonly took?: (value: string, name: string) => void;
   /** Makes a path of the file absolute: `~` and relative paths. */
   readonly absolute: (path: string) => string;
 }
@@ -60,17 +64,26 @@ export async function resolveReferences(
 
   function substitute(text: string, path: ConfigPath): string {
     return text.replace(/\$(\$?)\{([A-Za-z_]\w*)\}/g, (whole: string, escaped: string, name: string) =>
-      escaped === "$" ? whole.slice(1) : fromEnv(name, path),
+      escaped === "$"
+        ? whole.slice(1)
+        : fromEnv(name, path, `, or write "$\${${name}}" for these characters themselves`),
     );
   }
 
-  function fromEnv(name: string, path: ConfigPath): string {
+  function fromEnv(name: string, path: ConfigPath, orElse = ""): string {
+    if (name === "") {
+      report(path, { message: "the variable has no name", fix: 'Write it as { env: "NAME" }' });
+      return unresolved;
+    }
     const found = around.env[name];
-    if (found !== undefined && found !== "") return found;
+    if (found !== undefined && found !== "") {
+      if (isCredential(name, found)) around.took?.(found, `\${${name}}`);
+      return found;
+    }
     const what = found === undefined ? "is not set" : "is empty";
     report(path, {
       message: `the environment variable ${name} ${what}`,
-      fix: `Set ${name}, or write "$\${${name}}" for these characters themselves`,
+      fix: `Set ${name}${orElse}`,
     });
     return unresolved;
   }
@@ -81,7 +94,10 @@ export async function resolveReferences(
     let what: string;
     try {
       const text = await around.readFile(file);
-      if (text !== null && text.trim() !== "") return text.trim();
+      if (text !== null && text.trim() !== "") {
+        around.took?.(text.trim(), mask);
+        return text.trim();
+      }
       what = text === null ? "does not exist" : "is empty";
     } catch (error) {
       // Reported with all other problems of the file instead of ending the list here.

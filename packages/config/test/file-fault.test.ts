@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { fileFault } from "../src/index.ts";
 
@@ -32,7 +32,20 @@ test.runIf(process.platform === "linux")("so is a write that names no file", () 
   expect(fileFault(error)?.message).toMatch(/^A file could not be written, the disk is full: ENOSPC/);
 });
 
+test("so is a folder that is to be made where a file lies", () => {
+  const error = thrownBy(() => mkdirSync(import.meta.filename, { recursive: true }));
+  expect(fileFault(error)?.message).toMatch(
+    /file-fault\.test\.ts cannot be there: EEXIST: .* is a file: move that/,
+  );
+});
+
 test("anything else stays the bug that it is", () => {
-  for (const other of [new Error("x"), Object.assign(new Error("x"), { code: "EISDIR" }), "ENOSPC", null])
+  for (const other of [
+    new Error("x"),
+    Object.assign(new Error("x"), { code: "EISDIR" }),
+    Object.assign(new Error("x"), { code: "EEXIST", syscall: "open" }),
+    "ENOSPC",
+    null,
+  ])
     expect(fileFault(other)).toBeNull();
 });

@@ -1,7 +1,18 @@
-import { readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { isFault } from "@parley/protocol";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { configJsonSchema, loadConfig } from "../src/index.ts";
+import { configJsonSchema, hostEnv, loadConfig } from "../src/index.ts";
 import { parseDocument } from "../src/file/document.ts";
 import { home, loadText, problemsOf } from "./load-text.ts";
 
@@ -15,6 +26,21 @@ test.each([100, 100_000])(
     expect(messages.join(" ")).not.toContain("stack");
   },
 );
+
+test("of a file with many thousands of mistakes the first thousand are listed, and how many there are", async () => {
+  const keys = Array.from({ length: 50_000 }, (_, at) => `k${at}: 1`).join(", ");
+  const started = process.cpuUsage();
+  const problems = await problemsOf(`{ ${keys}, gateway: { port: "x" } }`);
+  expect(problems).toHaveLength(1_001);
+  expect(problems[0]).toMatchObject({
+    path: "",
+    message: "50001 mistakes, of which 1000 are listed",
+    fix: "Mend these first",
+  });
+  expect(problems.map(({ path }) => path)).toContain("k0");
+  // All of them took half a minute, in which a gateway that reads its config again hears nobody.
+  expect(process.cpuUsage(started).user).toBeLessThan(10_000_000);
+});
 
 test("sixty-four blocks in each other are read, one more is told by its place", async () => {
   const messages = async (depth: number) =>
@@ -250,6 +276,43 @@ describe("problems", () => {
       loadConfig({ env: { PARLEY_CONFIG: "/nowhere/x.json5" }, home, readFile: async () => null }),
     ).rejects.toThrow(/\/nowhere\/x\.json5 does not exist, but PARLEY_CONFIG names it/);
   });
+
+  test.skipIf(process.platform === "win32")(
+    "a pipe, a folder, a circle of links and a file without end are told at once, and nobody waits for them",
+    async () => {
+      const folder = mkdtempSync(join(tmpdir(), "parley-config-"));
+      onTestFinished(() => rmSync(folder, { recursive: true }));
+      const path = join(folder, "parley.json5");
+      const load = () =>
+        loadConfig({ env: {}, home: folder }).then(
+          ({ isBlank }) => isBlank,
+          (error: Error) => error.message,
+        );
+      const make: readonly (readonly [() => void, string | boolean])[] = [
+        [() => execFileSync("mkfifo", [path]), "cannot be read: it is a pipe, and no file. Put a file"],
+        [() => mkdirSync(path), "cannot be read: EISDIR"],
+        [() => symlinkSync("parley.json5", path), "cannot be read: ELOOP"],
+        [() => symlinkSync("/dev/zero", path), "cannot be read: it is larger than 32 MB. Put a file"],
+        [() => (writeFileSync(path, ""), truncateSync(path, 33 * 1024 * 1024)), "it is larger than 32 MB"],
+        [() => symlinkSync("/dev/null", path), true],
+      ];
+      for (const [place, expected] of make) {
+        place();
+        const told = await load();
+        if (typeof expected === "string") expect(told).toContain(expected);
+        else expect(told).toBe(expected);
+        rmSync(path, { recursive: true });
+      }
+      // A secret's file is no other, and neither is that of variables, which every command reads.
+      execFileSync("mkfifo", [join(folder, "token")]);
+      writeFileSync(path, '{ gateway: { auth: { token: { file: "token" } } } }');
+      expect(await load()).toContain(`${folder}/token cannot be read (it is a pipe, and no file)`);
+      execFileSync("mkfifo", [join(folder, "env")]);
+      vi.stubEnv("PARLEY_HOME", folder);
+      onTestFinished(() => void vi.unstubAllEnvs());
+      expect(hostEnv()["PARLEY_HOME"]).toBe(folder);
+    },
+  );
 
   test("a file that cannot be read says why", async () => {
     const readFile = (): Promise<never> => Promise.reject(new Error("EACCES: permission denied"));

@@ -86,6 +86,44 @@ test("no problem repeats what stands where a secret belongs", async () => {
   expect(JSON.stringify(problems)).not.toContain("987654321");
 });
 
+test("a secret at a place for something else is not repeated, nor is one of a variable or of a file", async () => {
+  const bot = "123456789:AAHbotCANARYbotCANARYbotCANARYbotCANARY";
+  const problems = await problemsOf(
+    `{
+      gateway: { port: "\${MODEL_API_KEY}", bind: "${bot}" },
+      channels: { telegram: "${bot}", discord: { allowFrom: ["sk-proj-listCANARYlistCANARY1234"] } },
+      models: { providers: { openai: { "sk-proj-keyCANARYkeyCANARY1234": 1 } } },
+      logging: { level: "postgres://me:urlCANARY@host/db" },
+      agents: { defaults: { userTimezone: "\${ZONE}" } },
+    }`,
+    { MODEL_API_KEY: 'env"CANARY-that-is-longer-than-the-forty-characters-shown', ZONE: "Europe/Berlinn" },
+  );
+  const told = problems.map(({ path, message, fix = "" }) => `${path}: ${message}. ${fix}`).join("\n");
+  expect(told).not.toContain("CANARY");
+  expect(told).toContain('gateway.port: "${MODEL_API_KEY}');
+  expect(told).toContain('logging.level: "postgres://me:[secret]@host/db"');
+  // What is no secret helps whoever looks for the mistake.
+  expect(told).toContain("Europe/Berlinn");
+  expect(problems).toHaveLength(7);
+});
+
+test("a variable that is not set is told by the way in which it was named", async () => {
+  const [inText, byName, nameless] = await Promise.all(
+    ['"${BOT}"', '{ env: "BOT" }', '{ env: "" }'].map((token) =>
+      problemsOf(`{ channels: { telegram: { botToken: ${token} } } }`),
+    ),
+  );
+  expect(inText?.map(({ fix }) => fix)).toEqual([
+    'Set BOT, or write "$${BOT}" for these characters themselves',
+  ]);
+  expect(byName?.map(({ message, fix }) => [message, fix])).toEqual([
+    ["the environment variable BOT is not set", "Set BOT"],
+  ]);
+  expect(nameless?.map(({ message, fix }) => [message, fix])).toEqual([
+    ["the variable has no name", 'Write it as { env: "NAME" }'],
+  ]);
+});
+
 test("a key from the environment is not sent to an address from the file", async () => {
   const { config } = await loadText(
     '{ models: { providers: { openai: { baseUrl: "http://other.example/v1" } } } }',

@@ -47,6 +47,20 @@ test("a new file is its owner's alone; one that was there keeps its mode unless 
   expect(readdirSync(folder).toSorted()).toEqual(["fresh", "link", "shared"]);
 });
 
+test("a link to a file that is not there yet stays one, and the file comes where it leads", async () => {
+  mkdirSync(join(folder, "dotfiles"));
+  symlinkSync("dotfiles/second", join(folder, "first"));
+  symlinkSync("later", join(folder, "dotfiles", "second"));
+  await replaceFile(join(folder, "first"), "text");
+  expect(readlinkSync(join(folder, "first"))).toBe("dotfiles/second");
+  expect(readFileSync(join(folder, "dotfiles", "later"), "utf8")).toBe("text");
+  symlinkSync("none/at/all", join(folder, "nowhere"));
+  await expect(replaceFile(join(folder, "nowhere"), "text")).rejects.toMatchObject({
+    message: expect.stringMatching(/none\/at\/all could not be written: ENOENT/) as string,
+  });
+  expect(readlinkSync(join(folder, "nowhere"))).toBe("none/at/all");
+});
+
 test("what cannot be written is told with its place, and leaves no draft", async () => {
   const taken = join(folder, "taken");
   mkdirSync(join(taken, "inside"), { recursive: true });

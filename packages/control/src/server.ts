@@ -5,7 +5,16 @@ import { createServer, type IncomingMessage } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import type { WebhookHandler } from "@parley/channels";
 import { WebSocketServer, type WebSocket } from "ws";
-import { controlPath, frameBytes, scopes, sleep, type Clock, type Ids, type Log, type Scope } from "@parley/protocol";
+import {
+  controlPath,
+  frameBytes,
+  scopes,
+  sleep,
+  type Clock,
+  type Ids,
+  type Log,
+  type Scope,
+} from "@parley/protocol";
 import type { Events } from "@parley/store";
 import type { Refusals, OwnsSession } from "@parley/access";
 import { wrongAttempts, type Attempts } from "./auth/login-attempts.ts";

@@ -1,12 +1,12 @@
 // Reads the config again on request or when its files change. A config with an error is refused whole, with
 // the line of the error, and the last good one stays in force; the next good file clears the error (I10).
-import { readFile } from "node:fs/promises";
 import {
   changedKeys,
   ConfigFault,
   describeProblem,
   loadConfig,
   restartKeys,
+  textFile,
   type Env,
   type LoadedConfig,
 } from "@parley/config";
@@ -79,10 +79,7 @@ export function reloader({ loaded, env, takeUp, clock, log }: ReloaderOptions): 
         wouldStart: "again",
         readFile: (file) => {
           seen.push(file);
-          return readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
-            if (error.code === "ENOENT") return null;
-            throw error;
-          });
+          return textFile(file);
         },
       });
       if (fresh.isBlank && hadText)

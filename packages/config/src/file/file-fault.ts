@@ -7,9 +7,10 @@ import { Fault } from "@parley/protocol";
  */
 export function fileFault(error: unknown): Fault | null {
   if (!(error instanceof Error)) return null;
-  const { code, path, message } = error as NodeJS.ErrnoException;
+  const { code, path, message, syscall } = error as NodeJS.ErrnoException;
   const what = path ?? "A file";
-  switch (code) {
+  // A folder that is to be made, and is there as a file.
+  switch (code === "EEXIST" && syscall === "mkdir" ? "ENOTDIR" : code) {
     case "ENOSPC":
     case "EDQUOT":
       return new Fault(

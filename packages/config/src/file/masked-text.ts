@@ -2,6 +2,7 @@
 // into a text that comes back: byte for byte, so that what nobody changed stays as it was, comments too.
 import { parse, type Token, type ValueNode } from "@humanwhocodes/momoa";
 import type { Json } from "@parley/protocol";
+import { withoutKeys } from "../credentials.ts";
 import type { ConfigPath } from "../problem.ts";
 import { redactFile } from "../redact.ts";
 import { mask, secretWords } from "../secret.ts";
@@ -115,11 +116,7 @@ const assigned = new RegExp(
   String.raw`((?:${secretWords})["']?\s*[:=]\s*)("[^"\n]*"|'[^'\n]*'|[^\s,;}]+)`,
   "gi",
 );
-/** A bot's token, and keys that say what they are by how they begin. */
-const keyLike =
-  /\b\d{6,}:[\w-]{20,}|\b(?:sk|xox[abp]|ghp)[-_][\w-]{16,}|(?<=https?:\/\/[^/\s:@]*:)[^/\s@]+(?=@)/g;
-
 /** What was commented out may be a secret too. */
 function maskedComment(comment: string): string {
-  return comment.replaceAll(assigned, `$1"${mask}"`).replaceAll(keyLike, mask);
+  return withoutKeys(comment.replaceAll(assigned, `$1"${mask}"`));
 }

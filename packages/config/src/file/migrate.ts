@@ -2,11 +2,12 @@
 // rewrites the file at its start, keeps its comments, and leaves the old file beside it. A step must leave
 // alone what is written in the new way already, because a file that names no version counts as one of the
 // first.
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { Fault, type Json, type JsonObject } from "@parley/protocol";
 import { parseDocument } from "./document.ts";
 import { editConfig } from "./edit.ts";
 import { changesTo } from "./merge.ts";
+import { textFile } from "./read-text.ts";
 import { replaceFile } from "./write.ts";
 
 export interface Migration {
@@ -60,8 +61,7 @@ export async function rewriteMigrated(
   path: string,
   known: readonly Migration[] = migrations,
 ): Promise<Rewritten | null> {
-  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return null;
+  const text = await textFile(path).catch((error: Error) => {
     throw new Fault("unavailable", `${path} cannot be read: ${error.message}`, { cause: error });
   });
   if (text === null) return null;

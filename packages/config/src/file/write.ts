@@ -1,7 +1,7 @@
 // Replaces a file so that a reader, or a machine that stops half-way, finds the old file or the new one
 // whole.
-import { open, realpath, rename, rm, stat } from "node:fs/promises";
-import { dirname } from "node:path";
+import { open, readlink, realpath, rename, rm, stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import { Fault } from "@parley/protocol";
 
 /** A config may hold secrets. */
@@ -12,7 +12,7 @@ const newFileMode = 0o600;
  * Fault("unavailable") when the folder cannot be written.
  */
 export async function replaceFile(path: string, text: string, { isPrivate = false } = {}): Promise<void> {
-  const target = await realpath(path).catch(ifMissing(path));
+  const target = await targetOf(path);
   const mode = isPrivate
     ? newFileMode
     : await stat(target).then((found) => found.mode & 0o777, ifMissing(newFileMode));
@@ -40,6 +40,14 @@ export async function replaceFile(path: string, text: string, { isPrivate = fals
       },
     );
   }
+}
+
+/** Also of a link that leads to no file yet. */
+async function targetOf(path: string): Promise<string> {
+  const target = await realpath(path).catch(ifMissing(null));
+  if (target !== null) return target;
+  const next = await readlink(path).catch(() => null);
+  return next === null ? path : targetOf(resolve(dirname(path), next));
 }
 
 function ifMissing<T>(instead: T): (error: unknown) => T {

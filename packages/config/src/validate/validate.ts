@@ -27,15 +27,28 @@ export type Validation =
   | { readonly ok: true; readonly file: ConfigFile }
   | { readonly ok: false; readonly findings: readonly Finding[] };
 
+/** More than anybody mends at once. Each is looked up in the schema and in the file, which takes its time. */
+const mostFindings = 1_000;
+
 export function validate(value: unknown): Validation {
   const parsed = configSchema.safeParse(value, { reportInput: true });
   if (parsed.success) return { ok: true, file: parsed.data };
-  return { ok: false, findings: parsed.error.issues.flatMap(findings) };
+  const { issues } = parsed.error;
+  const listed = issues.slice(0, mostFindings).flatMap(findings).slice(0, mostFindings);
+  const count = issues.reduce((sum, issue) => sum + mistakesIn(issue), 0);
+  if (count <= mostFindings) return { ok: false, findings: listed };
+  const more = finding([], `${count} mistakes, of which ${mostFindings} are listed`, "Mend these first");
+  return { ok: false, findings: [more, ...listed] };
+}
+
+function mistakesIn(issue: z.core.$ZodIssue): number {
+  return issue.code === "unrecognized_keys" ? issue.keys.length : 1;
 }
 
 function findings(issue: z.core.$ZodIssue): readonly Finding[] {
   const at = issue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
-  if (issue.code === "unrecognized_keys") return issue.keys.map((key) => unknownKey([...at, key], key));
+  if (issue.code === "unrecognized_keys")
+    return issue.keys.slice(0, mostFindings).map((key) => unknownKey([...at, key], key));
   if (issue.code === "invalid_key")
     return [finding(at, issue.issues[0]?.message ?? "not a valid key", "Rename the key")];
   if (issue.code === "invalid_union") {
@@ -61,9 +74,13 @@ function unknownKey(at: ConfigPath, key: string): Finding {
   return { at, problem: { message: `unknown key "${key}"`, fix }, unknownKey: true };
 }
 
-/** Plain values only, and short: what stands in the file may be long. */
+/** What stands in the file may be long. */
+export const shownInputChars = 40;
+
+/** Plain values only, and short. */
 function describeInput(input: unknown): string | null {
-  if (typeof input === "string") return JSON.stringify(input.length > 40 ? `${input.slice(0, 40)}…` : input);
+  if (typeof input === "string")
+    return JSON.stringify(input.length > shownInputChars ? `${input.slice(0, shownInputChars)}…` : input);
   return typeof input === "number" || typeof input === "boolean" || input === null ? String(input) : null;
 }
 
