@@ -1,5 +1,14 @@
 // Which files of the state folder others may not read, how bad that is, and what mends it.
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { LoadedConfig, Places } from "@parley/config";
@@ -79,6 +88,24 @@ test("what mends it takes from others alone, and never gives", async () => {
   expect(modes).toEqual([0o700, 0o400, 0o500]);
   expect(await told("files.mode")).toEqual([]);
 });
+
+test.runIf(process.platform === "linux")(
+  "a device that a link leads to is everybody's, and nothing closes it",
+  async () => {
+    chmodSync(home, 0o700);
+    places = { ...places, configPath: "/dev/null" };
+    const workspace = join(home, "workspace");
+    mkdirSync(workspace);
+    symlinkSync("/dev/null", join(workspace, "AGENTS.md"));
+    symlinkSync("/dev/null", join(home, "env"));
+    // The orders are looked at only where others get to them.
+    chmodSync(home, 0o701);
+    const loaded = { reads: ["/dev/null"], config: { store: {}, agents: { list: [{ workspace }] } } };
+    const findings = await found(loaded);
+    expect(findings.map(({ fix }) => fix).filter((fix) => fix.includes("/dev/null"))).toEqual([]);
+    expect(findings.map(({ message }) => message).join("\n")).not.toMatch(/AGENTS\.md|\/env/);
+  },
+);
 
 test("a state folder that is none, or is not there, is told alone", async () => {
   rmSync(home, { recursive: true });

@@ -1,4 +1,5 @@
 // The state folder: is it there, whose is it, who may read it, is there room.
+import type { Stats } from "node:fs";
 import { chmod, constants, mkdir, readdir, stat, statfs, access } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Config, LoadedConfig, Places } from "@parley/config";
@@ -127,14 +128,14 @@ async function keyFindings({ home, configPath }: Places, loaded: LoadedConfig | 
   });
 }
 
-function modeFinding(
-  path: string,
-  { mode }: { readonly mode: number },
-  most: number,
-  level: "warn" | "error",
-): Finding[] {
-  const now = mode & 0o777;
-  if ((now & 0o077) === 0) return [];
+/** A device that a link leads to, as /dev/null, is everybody's. */
+function isOnes(file: Stats): boolean {
+  return file.isFile() || file.isDirectory();
+}
+
+function modeFinding(path: string, file: Stats, most: number, level: "warn" | "error"): Finding[] {
+  const now = file.mode & 0o777;
+  if ((now & 0o077) === 0 || !isOnes(file)) return [];
   const mend = (): Promise<void> => chmod(path, now & most);
   const found = level === "error" ? error : warn;
   return [
@@ -171,7 +172,7 @@ async function openFindings(workspace: string): Promise<Finding[]> {
     paths.map(async (path) => ({ path, file: await stat(path).catch(() => null) })),
   );
   return found.flatMap(({ path, file }) => {
-    if (file === null || (file.mode & 0o002) === 0) return [];
+    if (file === null || (file.mode & 0o002) === 0 || !isOnes(file)) return [];
     return [
       error(
         "workspace.open",
