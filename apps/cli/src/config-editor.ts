@@ -1,9 +1,9 @@
 // The config file through the running gateway, which reads it with its own environment and takes a change up
 // at once; without one, directly.
-import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import {
   configEditor,
+  makeFolder,
   placesIn,
   type ConfigEditor,
   type ConfigProblem,
@@ -112,7 +112,7 @@ export function changeConfig(terminal: Console, changes: readonly Change[]): Pro
       const edits = changes.map(({ path, value }) =>
         value === undefined ? { remove: path } : { set: path, to: value as never },
       );
-      await mkdir(dirname(placesIn(terminal.env).configPath), { recursive: true, mode: 0o700 });
+      makeFolder(dirname(placesIn(terminal.env).configPath));
       return { ...(await localConfigEditor(terminal).change(edits)), live: false, restartNeeded: [] };
     },
   );

@@ -138,7 +138,7 @@ test("a file that is gone or cannot be read is refused once something was in it,
       expect.stringContaining("was refused"),
       {
         problems: [
-          `${path} cannot be read: EISDIR: illegal operation on a directory, read. Check that the daemon's user may read it`,
+          `${path} cannot be read: EISDIR: illegal operation on a directory, read. Put a file of text there`,
         ],
       },
     ],

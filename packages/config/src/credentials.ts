@@ -7,7 +7,7 @@ const credentialNames =
 const credentialForms =
   /^(?:sk-|gh[pousr]_|github_pat_|xox[abprs]-|AKIA|ya29\.|eyJ[\w-]{10,}\.)|:\/\/[^/\s:@]+:[^/\s@]+@/;
 
-/** What says by its form that it is one, anywhere in a text: a bot's token, keys by how they begin, a URL's password. */
+/** What tells by its form: a bot's token, keys by how they begin, a URL's password. */
 const keyLike = new RegExp(
   [
     String.raw`\b\d{6,}:[\w-]{20,}`,

@@ -38,5 +38,6 @@ export { clockTrouble } from "./check/clock-trouble.ts";
 export { listenerAt } from "./listener.ts";
 export { discordDefaults, telegramDefaults } from "./schema/channels.ts";
 export { textFile } from "./file/read-text.ts";
+export { makeFolder, openToAppend } from "./file/owned.ts";
 export { replaceFile } from "./file/write.ts";
 export { gatewayTokenIn, newToken, sameToken } from "./gateway-token.ts";

@@ -1,7 +1,10 @@
 // A file is replaced whole or not at all, keeps its mode and its link, and whoever may not write is told
 // where.
+import { execFileSync } from "node:child_process";
 import {
   chmodSync,
+  chownSync,
+  closeSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -16,7 +19,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemIds } from "@parley/protocol";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import { gatewayTokenIn, replaceFile } from "../src/index.ts";
+import { gatewayTokenIn, makeFolder, openToAppend, replaceFile } from "../src/index.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -47,6 +50,29 @@ test("a new file is its owner's alone; one that was there keeps its mode unless 
   expect(readdirSync(folder).toSorted()).toEqual(["fresh", "link", "shared"]);
 });
 
+test.skipIf(process.getuid?.() !== 0)(
+  "what root writes belongs to whom it belonged before, and what it makes to the owner of the folder around it",
+  async () => {
+    const nobody = 65_534;
+    const owner = (name: string): number => statSync(join(folder, name)).uid;
+    chownSync(folder, nobody, nobody);
+    await replaceFile(join(folder, "new"), "text");
+    writeFileSync(join(folder, "of root"), "");
+    await replaceFile(join(folder, "of root"), "text");
+    makeFolder(join(folder, "audit", "deep"));
+    for (const name of ["log", "log"]) closeSync(openToAppend(join(folder, "audit", name)));
+    expect(["new", "audit", "audit/deep", "audit/log", "of root"].map(owner)).toEqual([
+      ...Array.from({ length: 4 }, () => nobody),
+      0,
+    ]);
+    // What was there is not given away, and a link is not followed to be.
+    symlinkSync("of root", join(folder, "link"));
+    closeSync(openToAppend(join(folder, "link")));
+    makeFolder(join(folder, "audit"));
+    expect(owner("of root")).toBe(0);
+  },
+);
+
 test("a link to a file that is not there yet stays one, and the file comes where it leads", async () => {
   mkdirSync(join(folder, "dotfiles"));
   symlinkSync("dotfiles/second", join(folder, "first"));
@@ -59,6 +85,12 @@ test("a link to a file that is not there yet stays one, and the file comes where
     message: expect.stringMatching(/none\/at\/all could not be written: ENOENT/) as string,
   });
   expect(readlinkSync(join(folder, "nowhere"))).toBe("none/at/all");
+});
+
+test("a pipe in the place of what is appended to is no file to wait for", () => {
+  const pipe = join(folder, "pipe");
+  execFileSync("mkfifo", [pipe]);
+  expect(() => openToAppend(pipe)).toThrow(/ENXIO/);
 });
 
 test("what cannot be written is told with its place, and leaves no draft", async () => {

@@ -3,7 +3,7 @@
 import { chmod, copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { configEditor, placesIn, type Env } from "@parley/config";
+import { configEditor, makeFolder, placesIn, replaceFile, type Env } from "@parley/config";
 import { probeDiscord, probeModel, probeTelegram, type Probe } from "../probes.ts";
 import { revealed, type BotAnswer, type GivenSecret, type SetupAnswers } from "./answers.ts";
 import { setupPlan, type SecretFile } from "./changes.ts";
@@ -92,8 +92,7 @@ export async function tryModel({ model }: Pick<SetupAnswers, "model">, env: Env)
 export async function writeSecrets(folder: string, secrets: readonly SecretFile[]): Promise<void> {
   for (const { name, value } of secrets) {
     const path = join(folder, name);
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    await writeFile(path, `${value}\n`, { mode: 0o600 });
-    await chmod(path, 0o600);
+    makeFolder(dirname(path));
+    await replaceFile(path, `${value}\n`, { isPrivate: true });
   }
 }

@@ -1,18 +1,9 @@
 // Writes the log on disk, `logs/parley.log` and its predecessors: bounded (I9), private, and never blocking
 // the daemon. Before each line it notices whether somebody moved, removed or emptied the file. It tries a
 // file that it cannot write again later; standard error has the lines meanwhile.
-import {
-  chmodSync,
-  closeSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from "node:fs";
+import { chmodSync, closeSync, fstatSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { makeFolder, openToAppend } from "@parley/config";
 import type { Clock } from "@parley/protocol";
 
 export interface LogFileOptions {
@@ -40,8 +31,8 @@ export function logFile({ folder, name, maxBytes, keep, clock }: LogFileOptions)
   let tryAtMs = -Infinity;
 
   function open(): NonNullable<typeof file> {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const fd = openSync(path, "a", 0o600);
+    makeFolder(folder);
+    const fd = openToAppend(path);
     // The file may have existed with another mode.
     chmodSync(path, 0o600);
     const { ino, dev } = fstatSync(fd);

@@ -1,5 +1,5 @@
-// Reads a text file that a person named, for a program that must not wait: a pipe into which nobody writes, and
-// a device or a file that does not end, are refused in words.
+// Reads a text file that a person named, for a program that must not wait: a pipe into which nobody writes,
+// and a device or a file that does not end, are refused in words.
 import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 

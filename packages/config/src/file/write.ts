@@ -3,12 +3,14 @@
 import { open, readlink, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { Fault } from "@parley/protocol";
+import { giveTo } from "./owned.ts";
 
 /** A config may hold secrets. */
 const newFileMode = 0o600;
 
 /**
- * A link is followed and stays a link; the mode of the file stays, unless it is to be `isPrivate`. Throws
+ * A link is followed and stays a link; the mode of the file stays, unless it is to be `isPrivate`, and so
+ * does its owner, also where root writes. Throws
  * Fault("unavailable") when the folder cannot be written.
  */
 export async function replaceFile(path: string, text: string, { isPrivate = false } = {}): Promise<void> {
@@ -18,8 +20,11 @@ export async function replaceFile(path: string, text: string, { isPrivate = fals
     : await stat(target).then((found) => found.mode & 0o777, ifMissing(newFileMode));
   const fresh = `${target}.${process.pid}.new`;
   try {
-    const file = await open(fresh, "w", mode);
+    // One of a process that died here.
+    await rm(fresh, { force: true });
+    const file = await open(fresh, "wx", mode);
     try {
+      giveTo(file.fd, (await stat(target).catch(ifMissing(null))) === null ? dirname(target) : target);
       await file.chmod(mode);
       await file.writeFile(text);
       await file.sync();
