@@ -24,6 +24,8 @@ export interface Hop {
   readonly flagged?: number;
   /** Previews that nobody finishes. */
   readonly orphans?: number;
+  /** Another medium's hop, or its neighbour, takes the same way: only the long run goes through this one as well. */
+  readonly alike?: true;
 }
 
 /** The event loop of the daemon is at the lock by then: it has nothing else to do. */
@@ -98,6 +100,7 @@ export const hops: readonly Hop[] = [
   {
     name: "fetched, not committed",
     medium: "telegram",
+    alike: true,
     async reach(at) {
       await at.called("getUpdates", 2);
       at.freeze();
@@ -115,10 +118,11 @@ export const hops: readonly Hop[] = [
       await at.called("getUpdates", 3);
     },
   },
-  { name: "the model is asked", medium: "telegram", reach: (at) => holdModel(at, "telegram") },
+  { name: "the model is asked", medium: "telegram", alike: true, reach: (at) => holdModel(at, "telegram") },
   {
     name: "the model has answered, nothing committed",
     medium: "telegram",
+    alike: true,
     reach: (at) => freezeAtModel(at, "telegram"),
   },
   {
@@ -150,6 +154,7 @@ export const hops: readonly Hop[] = [
   {
     name: "sent and recorded",
     medium: "telegram",
+    alike: true,
     async reach(at) {
       at.says("telegram");
       await at.quiet("telegram");
@@ -159,6 +164,7 @@ export const hops: readonly Hop[] = [
   {
     name: "the preview was received, not shown",
     medium: "telegram",
+    alike: true,
     streams: true,
     async reach(at) {
       growAndHang(at);
@@ -191,6 +197,7 @@ export const hops: readonly Hop[] = [
   {
     name: "the last edit is shown, its answer swallowed",
     medium: "telegram",
+    alike: true,
     streams: true,
     async reach(at) {
       at.onModel(() => ({ text: "Let me look into that. ".repeat(12) + "It is re m1", betweenMs: 30 }));
@@ -207,6 +214,7 @@ export const hops: readonly Hop[] = [
   {
     name: "a tool that writes is running",
     medium: "telegram",
+    alike: true,
     tools: true,
     reach: (at) => holdTool(at, "telegram"),
   },
@@ -237,7 +245,7 @@ export const hops: readonly Hop[] = [
       await pause(atTheLockMs);
     },
   },
-  { name: "the model is asked", medium: "discord", reach: (at) => holdModel(at, "discord") },
+  { name: "the model is asked", medium: "discord", alike: true, reach: (at) => holdModel(at, "discord") },
   {
     name: "the model is asked, and Discord forgets the session",
     medium: "discord",
@@ -247,6 +255,7 @@ export const hops: readonly Hop[] = [
   {
     name: "the model has answered, nothing committed",
     medium: "discord",
+    alike: true,
     reach: (at) => freezeAtModel(at, "discord"),
   },
   {
@@ -262,6 +271,7 @@ export const hops: readonly Hop[] = [
   {
     name: "the platform acted and did not answer, and Discord forgets the session",
     medium: "discord",
+    alike: true,
     forgets: true,
     reach: (at) => holdCreate(at, "after"),
   },
@@ -296,6 +306,7 @@ export const hops: readonly Hop[] = [
   {
     name: "the preview is shown, its answer swallowed",
     medium: "discord",
+    alike: true,
     streams: true,
     async reach(at) {
       growAndHang(at);
@@ -305,6 +316,7 @@ export const hops: readonly Hop[] = [
   {
     name: "an edit of the preview was received, not shown",
     medium: "discord",
+    alike: true,
     streams: true,
     async reach(at) {
       growAndHang(at);
@@ -359,6 +371,7 @@ export const hops: readonly Hop[] = [
   {
     name: "the answer is on the page",
     medium: "web",
+    alike: true,
     async reach(at) {
       at.says("web");
       await eventually(() => at.web.heard().length > 0);

@@ -24,12 +24,24 @@ const laws: { readonly [plant: string]: readonly string[] } = {
   "unsplit-suspect": ["suspects"],
 };
 
+/** Schedules before these do not break a law: what is found late is looked for from here first. */
+const foundFrom: { readonly [plant: string]: number } = {
+  "early-ack": 20,
+  "unfenced-write": 65,
+  "absorb-without-step": 95,
+  "skipped-history": 70,
+  "leader-for-ever": 20,
+};
+
 test("every bug that the issue names is planted", () => {
   expect(plantedScenarios.map((each) => each.name).toSorted()).toEqual(Object.keys(laws).toSorted());
 });
 
 test.for(plantedScenarios)("finds $name", { timeout: 300_000 }, async (scenario) => {
-  const found = await firstFailure(scenario, seedsFrom(1, 1_000));
+  const from = foundFrom[scenario.name] ?? 1;
+  const found =
+    (await firstFailure(scenario, seedsFrom(from, 10))) ??
+    (await firstFailure(scenario, seedsFrom(1, 1_000)));
   if (found === null) return expect.fail(`a thousand schedules did not find ${scenario.name}`);
   console.log(`${scenario.name}: found by seed ${found.seed}\n${tellViolations(found.violations)}`);
   expect(laws[scenario.name]).toContain(found.violations[0]?.law);
