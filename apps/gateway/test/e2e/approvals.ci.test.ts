@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { MethodResult } from "@parley/protocol";
 import type { ModelAnswer, ModelCall, VisibleMessage } from "@parley/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { lookAt } from "../crash/store-look.ts";
 import { controlClient } from "./control-client.ts";
 import { cleanUp, eventually, freshHome } from "./daemon.ts";
 import { parley, parleyJson } from "./operator.ts";
@@ -73,8 +74,8 @@ describe("a command behind a button", () => {
     // A shell's line means something else each time: it cannot be allowed for good.
     expect(asked.buttons.flat().join(" ")).not.toMatch(/Always/);
     expect(await runs(home)).toBe(0);
-    // Its receipt is recorded by then: the card is not sent again.
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    // Once its receipt is recorded the card is not sent again.
+    await eventually(() => lookAt(home).openDeliveries === 0);
     daemon.kill("SIGKILL");
     await daemon.exited;
 

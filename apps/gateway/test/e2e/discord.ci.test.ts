@@ -1,6 +1,7 @@
 // Discord over the wire, after discord.test.ts: threads, commands that are stopped or refused, a session that
 // is gone, deleted messages, answers that were lost, a token that is refused.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { lookAt } from "../crash/store-look.ts";
 import { cleanUp, eventually } from "./daemon.ts";
 import { discordWorld, type DiscordWorld } from "./discord-world.ts";
 
@@ -135,17 +136,21 @@ test("a message that is deleted while it waits is not answered; one that is bein
   });
   const guild = w.discord.guild({ name: "Tea House" });
   const room = w.discord.channel({ guild, name: "general" });
-  await w.start();
+  const { home } = await w.start();
+  /** What is taken and has no end: what is deleted while it waits has one. */
+  const open = (count: number) => eventually(() => lookAt(home).openRows === count);
   const person = w.discord.as(alice);
   const me = `<@${w.discord.bot().id}>`;
   for (const channel of [person.dm(), room]) {
+    await open(0);
     const asked = person.says(`${me} a long story`, { channel });
     await eventually(() => endings.length === 1);
     const waiting = ["two", "three", "four"].map((words) => person.says(`${me} ${words}`, { channel }));
-    await pause(200);
+    await open(4);
     for (const { id } of [asked, ...waiting.slice(1)]) person.deletes(id, { channel });
+    await open(2);
     person.says(`${me} five`, { channel });
-    await pause(300);
+    await open(3);
     endings.shift()?.();
     const said = await eventually(() => {
       const texts = w.answers(channel).map(({ text }) => text);

@@ -2,6 +2,7 @@
 // the daemon is killed twice.
 import type { ModelAnswer, ModelCall } from "@parley/testkit";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { lookAt } from "../crash/store-look.ts";
 import { cleanUp, eventually, freshHome } from "./daemon.ts";
 import { world, type World } from "./world.ts";
 
@@ -21,7 +22,7 @@ const labels = ["one", "two", "three", "four", "five"];
 /**
  * Lets the receipt of what is visible be stored: a death before that may send it again, which is told (I5).
  */
-const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 500));
+const settled = (home: string) => eventually(() => lookAt(home).openDeliveries === 0);
 
 /** The whole request as text, by which parent and child are told apart. */
 const textOf = ({ body }: ModelCall): string => JSON.stringify(body);
@@ -62,13 +63,13 @@ test("every result is told once, over two deaths", async () => {
   const olga = w.telegram.as(me);
   olga.says("fan out");
   await eventually(() => w.answers(me).some(({ text }) => text === "all five work"), 20_000, "the fan-out");
-  await settled();
+  await settled(home);
   first.kill("SIGKILL");
   await first.exited;
   const second = await w.start({ home, config });
   olga.says("kill two");
   await eventually(() => w.answers(me).some(({ text }) => text === "two is killed"), 20_000, "the kill");
-  await settled();
+  await settled(home);
   second.kill("SIGKILL");
   await second.exited;
   await w.start({ home, config });

@@ -5,7 +5,8 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { lacks, program, type ModelAnswer, type ModelCall } from "@parley/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { cleanUp, freshHome } from "./daemon.ts";
+import { lookAt } from "../crash/store-look.ts";
+import { cleanUp, eventually, freshHome } from "./daemon.ts";
 import { world, type World } from "./world.ts";
 
 let w: World;
@@ -159,8 +160,8 @@ describe("a command in the background", () => {
     w.models.reply(background("sleep 3517"));
     w.telegram.as(me).says("start it");
     await w.answered(me, 1);
-    // Its receipt is recorded by then: nothing is sent again.
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    // Once its receipt is recorded nothing is sent again.
+    await eventually(() => lookAt(daemon.home).openDeliveries === 0);
     daemon.kill("SIGKILL");
     await daemon.exited;
     const again = await w.start({ home: daemon.home, config: full });

@@ -238,7 +238,7 @@ describe("messages that belong together", () => {
   test("are one question when a long paste comes in pieces", async () => {
     const { who, lastAsked } = somebody();
     who.says(`start ${"a".repeat(4_080)}`);
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await new Promise((resolve) => setTimeout(resolve, 100));
     who.says("end of the paste");
     const asked = await lastAsked();
     expect(asked).toContain("start aaa");
