@@ -1,9 +1,9 @@
-// The bundle, which the image is made of: built here, started without this checkout's node_modules, and
+// The bundle, which the image is made of: built by this run, started without this checkout's node_modules, and
 // talked to. And the image's recipe, held against what an image of ours must be (no Docker runs here).
 import { execFile, fork, spawn } from "node:child_process";
 import { on } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -26,7 +26,7 @@ afterEach(async () => {
 test("the bundle starts by itself, answers a chat, and its command line finds it", async () => {
   w = await world();
   folder = await mkdtemp(join(tmpdir(), "parley-bundle-"));
-  await run(process.execPath, [join(root, "scripts/bundle.mjs"), folder], { cwd: root });
+  await bundled(folder);
   expect(await pageReadIn(folder)).toMatchObject({ page: { title: "A title", text: "words" } });
   const home = await freshHome();
   await writeFile(join(home, "parley.json5"), JSON.stringify({ ...w.config, ...(await findableGateway()) }));
@@ -55,6 +55,13 @@ test("the bundle starts by itself, answers a chat, and its command line finds it
   for (const word of ["start", "status"])
     expect(await onOldNode(folder, word)).toEqual([78, expect.stringMatching(/needs Node 24 .* is v?20\./)]);
 });
+
+/** Of what this run has bundled already a copy: where it lies, this checkout's packages are found. */
+async function bundled(to: string): Promise<void> {
+  const there = dirname(process.env["PARLEY_TEST_BUNDLE"] ?? "/nowhere/apps");
+  if (existsSync(join(there, "bin/parley"))) await cp(there, to, { recursive: true, verbatimSymlinks: true });
+  else await run(process.execPath, [join(root, "scripts/bundle.mjs"), to], { cwd: root });
+}
 
 /** What the bundle's reader of pages makes of one; it is a program of its own, with libraries of its own. */
 async function pageReadIn(bundle: string): Promise<unknown> {

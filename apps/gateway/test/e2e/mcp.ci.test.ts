@@ -2,10 +2,9 @@
 // approve, and kills from outside.
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { fakeMcp, fakeOAuthMcp, type FakeMcp, type ModelAnswer, type ModelCall } from "@parley/testkit";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { cleanUp, eventually, freshHome } from "./daemon.ts";
+import { cleanUp, eventually, freshHome, programOf } from "./daemon.ts";
 import { findableGateway, parley, parleyJson, startParley } from "./operator.ts";
 import { world, type World } from "./world.ts";
 
@@ -202,7 +201,6 @@ test("other agents use this gateway by /mcp and `parley mcp serve`, each as far 
   );
 
   // Our own client on the other end of the pipe.
-  const program = fileURLToPath(new URL("../../../cli/src/main.ts", import.meta.url));
   const other = await freshHome();
   const second = await w.start({
     home: other,
@@ -210,7 +208,11 @@ test("other agents use this gateway by /mcp and `parley mcp serve`, each as far 
       ...(await findableGateway()),
       mcp: {
         servers: {
-          peer: { command: process.execPath, args: [program, "mcp", "serve"], env: { PARLEY_HOME: home } },
+          peer: {
+            command: process.execPath,
+            args: [programOf("cli"), "mcp", "serve"],
+            env: { PARLEY_HOME: home },
+          },
         },
       },
     },

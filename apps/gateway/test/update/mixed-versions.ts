@@ -17,11 +17,13 @@ import type { InventedReleases } from "./invented-releases.ts";
 import { keptUp, type KeptUp } from "./kept-up.ts";
 
 const chats = [101, 102, 103, 104];
-const silenceMs = 150;
+const silenceMs = 450;
 const patience = 3;
 const heardWithinMs = 120_000;
 /** Longer than a node's line is taken for news. */
 const rollWithinMs = 60_000;
+/** Each look is a process. */
+const lookEveryMs = 250;
 
 interface MixedNode {
   readonly name: string;
@@ -68,7 +70,8 @@ export async function mixedVersions(
       seen = told.nodes.filter(({ up }) => up).map(({ node, version }) => `${node} ${version}`);
       return wanted.every((each) => seen.includes(each));
     };
-    await eventually(look, rollWithinMs, "the nodes").catch((cause: unknown) => {
+    const lookAgain = async (): Promise<boolean> => (await look()) || (await pause(lookEveryMs, false));
+    await eventually(lookAgain, rollWithinMs, "the nodes").catch((cause: unknown) => {
       throw new Error(`wanted ${wanted.join(", ")}, seen ${seen.join(", ")}`, { cause });
     });
   }

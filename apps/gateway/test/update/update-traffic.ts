@@ -19,7 +19,7 @@ export const owner = 4242;
 export const stranger = 4243;
 /** Messages of one person that may wait for an answer. */
 const patience = 3;
-const silenceMs = 120;
+const silenceMs = 360;
 /** The machine has other work too. */
 const heardWithinMs = 120_000;
 
