@@ -1,6 +1,6 @@
 // No section of any prompt claims what is not so: fifty installations, always the same, their prompts made by
 // the real set-up, every line of them held against what is there. A claim that no check knows fails too.
-// prompt-claims.ci.test.ts draws two hundred others each time.
+// prompt-claims.ci.test.ts draws eighty others.
 import { readFileSync } from "node:fs";
 import { lacks, program } from "@parley/testkit";
 import fc from "fast-check";
