@@ -3,24 +3,36 @@
 import { existsSync, renameSync, rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { lacks, program, redisServer } from "@parley/testkit";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { controlClient } from "../e2e/control-client.ts";
 import { cleanUp, eventually } from "../e2e/daemon.ts";
 import { parley } from "../e2e/operator.ts";
 import { answerTo } from "./said.ts";
 import { stage, type Stage } from "./stage.ts";
 import { freeze } from "./store-look.ts";
+import { usedHome, type UsedHome } from "./used-home.ts";
 
+let used: UsedHome;
 let at: Stage;
-beforeEach(async () => {
-  at = await stage();
+beforeAll(async () => {
+  used = await usedHome();
 });
+afterAll(() => used.remove());
 afterEach(async () => {
   await cleanUp();
   await at.close();
 });
 
+/** A stage on a home that was used, and has stopped. */
+async function usedOnce(): Promise<{ readonly home: string; readonly file: string }> {
+  const home = await used.copy();
+  at = await stage({ home });
+  return { home, file: join(home, "state.db") };
+}
+
+/** A daemon that runs and has answered; its state.db. */
 async function answeredOnce(): Promise<string> {
+  at = await stage();
   await at.start();
   at.says("telegram");
   await at.quiet("telegram");
@@ -41,8 +53,7 @@ describe("state.db", () => {
   ])(
     "that is %s at the start is no fresh start: refused with what to do, and nothing is made",
     async (what, harm) => {
-      const file = await answeredOnce();
-      await at.end();
+      const { home, file } = await usedOnce();
       harm(file);
       const words = new RegExp(
         `exited with 78[\\s\\S]*state\\.db is ${what}[\\s\\S]*parley restore[\\s\\S]*remove .*store\\.json`,
@@ -50,9 +61,9 @@ describe("state.db", () => {
       expect(await refusal()).toMatch(words);
       if (what === "missing") expect(await refusal()).toMatch(words);
       expect(existsSync(file)).toBe(what === "empty");
-      expect((await parley(at.daemon.home, "sessions")).err).toMatch(/store\.json/);
+      expect((await parley(home, "sessions")).err).toMatch(/store\.json/);
       // A person says so: everything begins anew.
-      rmSync(join(at.daemon.home, "store.json"));
+      rmSync(join(home, "store.json"));
       await at.start();
       await at.end();
     },
@@ -75,9 +86,7 @@ describe("state.db", () => {
   });
 
   test("of another store is refused, until a person restores it", async () => {
-    const file = await answeredOnce();
-    const { home } = at.daemon;
-    await at.end();
+    const { home, file } = await usedOnce();
     renameSync(file, join(home, "first.db"));
     rmSync(join(home, "store.json"));
     await at.start();
@@ -109,7 +118,6 @@ describe("state.db", () => {
 describe.skipIf(lacks(program("redis-server")))("a Redis that is emptied", () => {
   test("acknowledges nothing more, the status says why, and the next start is refused; it goes on when the data is back", async () => {
     const redis = await redisServer();
-    await at.close();
     at = await stage({ config: { store: { driver: "redis", redis: { url: redis.url } } } });
     at.w.models.reply((call) => answerTo(call));
     try {
