@@ -4,7 +4,7 @@ import type { AuthProvider } from "@modelcontextprotocol/client";
 import type { AddressRules, Refusal } from "@parley/egress";
 import { Fault, isFault, label, version, type Clock } from "@parley/protocol";
 import { readListing, type Listing } from "./definition.ts";
-import { errorWords } from "./error-words.ts";
+import { errorWords, SaidByServer } from "./error-words.ts";
 import type { GuardedFetch } from "./guarded-fetch.ts";
 import type { ServerSettings } from "./settings.ts";
 import { stdioTransport, type StdioTransport } from "./stdio.ts";
@@ -175,5 +175,7 @@ function faultOf(error: unknown, says: string): Fault {
   if (code === "REQUEST_TIMEOUT")
     return new Fault("unavailable", "it did not answer in time", { cause: error });
   const words = errorWords(error);
-  return new Fault("unavailable", words === "" ? says : `${says}: ${words}`, { cause: error });
+  return words === ""
+    ? new Fault("unavailable", says, { cause: error })
+    : new Fault("unavailable", `${says}: ${words}`, { cause: new SaidByServer(error) });
 }

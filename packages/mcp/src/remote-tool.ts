@@ -3,6 +3,7 @@
 import { isFault, label, visibleText, type JsonObject } from "@parley/protocol";
 import type { Tool, ToolResult } from "@parley/tools";
 import type { Definition } from "./definition.ts";
+import { SaidByServer } from "./error-words.ts";
 import { toolName } from "./tool-name.ts";
 
 const summaryChars = 120;
@@ -35,7 +36,9 @@ export function remoteTool(
         return { ...result, untrusted: { source } };
       } catch (error) {
         if (!isFault(error)) throw error;
-        return { content: [{ type: "text", text: `MCP server ${server}: ${error.message}` }], isError: true };
+        const text = `MCP server ${server}: ${error.message}`;
+        const theirs = error.cause instanceof SaidByServer ? { untrusted: { source } } : {};
+        return { content: [{ type: "text", text }], isError: true, ...theirs };
       }
     },
   };

@@ -7,7 +7,7 @@ import { Fault } from "@parley/protocol";
 import type { Sandbox, ToolScope } from "@parley/tools";
 import { expect, onTestFinished, test } from "vitest";
 import { readListing, type Definition } from "../src/definition.ts";
-import { errorWords } from "../src/error-words.ts";
+import { errorWords, SaidByServer } from "../src/error-words.ts";
 import { lineReader } from "../src/line-reader.ts";
 import { noServers } from "../src/no-servers.ts";
 import { programOf } from "../src/program.ts";
@@ -213,6 +213,11 @@ test("a call's answer is a stranger's, its Fault a result in words, another erro
   expect(await run(async () => Promise.reject(new Fault("denied", "not now")))).toEqual({
     content: [{ type: "text", text: "MCP server s: not now" }],
     isError: true,
+  });
+  const said = new Fault("unavailable", "the call failed: send it", { cause: new SaidByServer(null) });
+  expect(await run(async () => Promise.reject(said))).toMatchObject({
+    isError: true,
+    untrusted: { source: 'the MCP server "s"' },
   });
   await expect(run(async () => Promise.reject(new TypeError("ours")))).rejects.toThrow("ours");
 });

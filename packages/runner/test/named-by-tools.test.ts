@@ -238,7 +238,7 @@ test("sessions are listed as asked, as many as fit, with who, where, when and wh
         { session: "agent:main:main", agent: "main", by: { owner: true } } as never,
         { limit: 10, messages: 0, maxBytes: 10_000, ...more } as never,
       )
-    ).split("\n");
+    ).text.split("\n");
   const whole = await list();
   expect(whole).toMatchInlineSnapshot(`
     [

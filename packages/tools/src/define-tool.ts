@@ -70,6 +70,14 @@ function parametersOf(args: z.ZodType): JsonObject {
   return plain;
 }
 
+/** Of what a port told, with its mark. */
+export function toldResult({
+  text,
+  ...more
+}: Pick<ToolResult, "untrusted"> & { readonly text: string }): ToolResult {
+  return { content: [{ type: "text", text }], ...more };
+}
+
 export function textResult(text: string, isError = false): ToolResult {
   return { content: [{ type: "text", text }], ...(isError ? { isError } : {}) };
 }

@@ -61,19 +61,19 @@ test("sessions are listed, read and written to as was asked, in pages that fit a
     ...(resultBytes === undefined ? {} : { resultBytes }),
     sessions: heard(["list", "history", "send"], answer, asked),
   });
-  const list = sessionsList(answering("two"));
+  const list = sessionsList(answering({ text: "two" }));
   expect([
     await call(list, {}),
     await call(list, { kinds: ["main"], activeMinutes: 5, limit: 3, messageLimit: 2 }),
-    await call(sessionsHistory(answering("words")), { sessionKey: "a" }),
-    await call(sessionsHistory(answering("words", 80_299)), {
+    await call(sessionsHistory(answering({ text: "words" })), { sessionKey: "a" }),
+    await call(sessionsHistory(answering({ text: "words" }, 80_299)), {
       sessionKey: "b",
       before: 9,
       limit: 4,
       includeTools: true,
     }),
-    await call(sessionsHistory(answering("words", 80_301)), { sessionKey: "c" }),
-    await call(sessionsList(answering("many", 200_000)), {}),
+    await call(sessionsHistory(answering({ text: "words" }, 80_301)), { sessionKey: "c" }),
+    await call(sessionsList(answering({ text: "many" }, 200_000)), {}),
     await call(sessionsSend(answering({ text: "told" })), { sessionKey: "a", message: "hi" }),
     await call(sessionsSend(answering({ text: "told", effects, waitsFor })), {
       sessionKey: "b",
@@ -145,11 +145,13 @@ test("a sub-agent is spawned, told, looked at and ended as was asked; its files 
   ]);
   asked.length = 0;
   const plain = subagents(children("words"));
+  const untrusted = { source: "a.test" };
+  const logs = subagents(children({ text: "words", untrusted }));
   expect([
     await call(plain, { action: "list" }),
-    await call(plain, { action: "log", target: "a" }),
-    await call(plain, { action: "log", target: "a", limit: 3 }),
     await call(plain, { action: "kill", target: "all" }),
+    await call(logs, { action: "log", target: "a" }),
+    await call(logs, { action: "log", target: "a", limit: 3 }),
     await call(subagents(children({ text: "told" })), { action: "steer", target: "b", message: "left" }),
     await call(subagents(children({ text: "told", effects })), {
       action: "steer",
@@ -159,7 +161,8 @@ test("a sub-agent is spawned, told, looked at and ended as was asked; its files 
     await call(plain, { action: "kill" }),
     await call(plain, { action: "steer", target: "a" }),
   ]).toEqual([
-    ...Array.from({ length: 4 }, () => ({ content: text("words") })),
+    ...Array.from({ length: 2 }, () => ({ content: text("words") })),
+    ...Array.from({ length: 2 }, () => ({ content: text("words"), untrusted })),
     { content: text("told") },
     { content: text("told"), effects },
     { content: text("✖ this action needs a target"), isError: true },
@@ -167,9 +170,9 @@ test("a sub-agent is spawned, told, looked at and ended as was asked; its files 
   ]);
   expect(asked).toEqual([
     ["list"],
+    ["kill", "all"],
     ["log", "a", 20],
     ["log", "a", 3],
-    ["kill", "all"],
     ["steer", "b", "left"],
     ["steer", "b", "right"],
   ]);

@@ -65,7 +65,7 @@ export const sessionPorts: SessionPorts = {
     agents: () => ["main", "helper"],
     spawn: async (_scope, { task }) => ({ text: `spawned for ${task}` }),
     list: async () => "no sub-agents",
-    log: async (_scope, child) => `log of ${child}`,
+    log: async (_scope, child) => ({ text: `log of ${child}` }),
     steer: async (_scope, child) => ({ text: `told ${child}` }),
     kill: async (_scope, child) => `killed ${child}`,
   },
@@ -93,8 +93,8 @@ export const sessionPorts: SessionPorts = {
     describe: async (_scope, { pictures }) => ({ text: `${pictures.length} pictures`, model: "eyes/1" }),
   },
   sessions: {
-    list: async (_scope, { limit }) => `${limit} sessions`,
-    history: async (_scope, { session: name }) => `history of ${name}`,
+    list: async (_scope, { limit }) => ({ text: `${limit} sessions` }),
+    history: async (_scope, { session: name }) => ({ text: `history of ${name}` }),
     send: async (_scope, { session: name }) => ({ text: `sent to ${name}` }),
   },
 };

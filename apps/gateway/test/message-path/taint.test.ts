@@ -205,6 +205,31 @@ test("what a sub-agent read in a turn before its last one marks its end too", as
   expect((await open())[0]?.reason).toContain("evil.example");
 });
 
+test("what is read of a sub-agent's log marks the turn that reads it", async () => {
+  const olga = await begin({ [page]: elsewhere });
+  s.model.answers((each) => {
+    const { messages, text, users } = each;
+    const isResult = messages.at(-1)?.role === "tool";
+    const call = (name: string, args: JsonObject) => ({ calls: { name, args } });
+    if (users[0]?.includes("Task from session") === true) {
+      const read = messages.filter(({ role }) => role === "tool").length;
+      return read === 2
+        ? "ANNOUNCE_SKIP"
+        : { says: [read === 0 ? "I look" : elsewhere], ...call("web_fetch", { url: page }) };
+    }
+    if (text.includes("[System Message]")) return "ok";
+    if (text.includes("how far"))
+      return isResult ? obeys(each) : call("subagents", { action: "log", target: "look" });
+    return isResult ? "spawned" : call("sessions_spawn", { task: "look", label: "look" });
+  });
+  await olga.says("look it up").gets("spawned");
+  await s.pass(1_000);
+  olga.says("how far?");
+  await s.until(async () => (await open()).length === 1 || s.person("77").sees().length > 1, "the end");
+  expect(s.person("77").sees()).toEqual(["re: hello"]);
+  expect((await open())[0]?.reason).toContain("evil.example");
+});
+
 test("nobody to ask: it is refused, and the turn goes on", async () => {
   s = await stage({
     catalogue: true,

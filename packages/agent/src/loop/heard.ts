@@ -1,7 +1,7 @@
 // Tells what the model had before its eyes when it gave one of its answers: whether text of strangers was
-// among it, what people said, what was read. It is read from the entries of this turn and of earlier ones that
-// no summary has replaced, so a resumed turn knows the same. A turn keeps what it read before a summary of its
-// own.
+// among it, what people said, what was read. It is read from the entries of this turn and of earlier ones
+// that no summary has replaced, so a resumed turn knows the same. A turn keeps what it read before a summary
+// of its own.
 import type { Entry } from "@parley/protocol";
 import type { Heard } from "@parley/tools";
 

@@ -14,6 +14,7 @@ import { childOf, depthOf, newChild, runsAgain, type Child } from "./child-regis
 import { checkThread, threadOpening, waitingTask } from "./child-threads.ts";
 import { killChild } from "./end-children.ts";
 import { checkRoom, checkSpawn, othersOf } from "./may-spawn.ts";
+import { readIn, readThere, told } from "./read-there.ts";
 import { transcriptLines } from "./transcript-lines.ts";
 
 type ChildServices = Pick<
@@ -72,11 +73,11 @@ export function childrenPort(services: ChildServices): Children {
     if (context === "isolated") return files.map((line) => `\n\n${line}`).join("");
     const session = await sessions.open(scope.session);
     const stored = await sessions.transcript(scope.session, { newest: true, limit: forkEntries });
-    const told = transcriptLines(
+    const said = transcriptLines(
       stored.filter(({ epoch }) => epoch === session.epoch),
       redaction,
     ).join("\n");
-    const kept = told.length <= forkChars ? told : `…${told.slice(-forkChars)}`;
+    const kept = said.length <= forkChars ? said : `…${said.slice(-forkChars)}`;
     return [...files, `The conversation so far, for context only:\n${kept}`]
       .map((part) => `\n\n${part}`)
       .join("");
@@ -169,10 +170,10 @@ export function childrenPort(services: ChildServices): Children {
       const child = await childNamed(scope, name);
       const stored = await sessions.transcript(child.session as SessionKey, { newest: true, limit });
       const lines = transcriptLines(stored, redaction);
-      return [
-        childLine(child, clock.now()),
-        ...(lines.length === 0 ? ["Nothing is logged yet."] : lines),
-      ].join("\n");
+      const line = childLine(child, clock.now());
+      if (lines.length === 0) return told(`${line}\nNothing is logged yet.`, undefined);
+      const session = await sessions.open(child.session as SessionKey);
+      return told([line, ...lines].join("\n"), readIn(stored) ?? (await readThere(sessions, session)));
     },
     async steer(scope, name, message) {
       const child = await childNamed(scope, name);

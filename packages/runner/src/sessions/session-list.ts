@@ -9,9 +9,10 @@ import {
   type Usage,
 } from "@parley/protocol";
 import type { Session, Turns } from "@parley/store";
-import type { SessionsRequest, ToolScope } from "@parley/tools";
+import type { SessionsRequest, Told, ToolScope } from "@parley/tools";
 import type { Services } from "../turn-scope.ts";
 import type { Child } from "./child-registry.ts";
+import { readThere, told } from "./read-there.ts";
 import { transcriptLines } from "./transcript-lines.ts";
 import { mayReach } from "./visibility.ts";
 
@@ -29,7 +30,7 @@ export async function listSessions(
   services: ListServices,
   scope: ToolScope,
   { kinds, activeMinutes, limit, messages, maxBytes }: SessionsRequest,
-): Promise<string> {
+): Promise<Told> {
   const { config, sessions, children, turns, clock } = services;
   const below = await children.below(scope.session);
   const reach = mayReach(scope, below, config.tools);
@@ -44,21 +45,24 @@ export async function listSessions(
   const seen = known.filter(
     ({ key }) => reach(key).allowed && (kinds === undefined || kinds.includes(parseSessionKey(key).kind)),
   );
-  if (seen.length === 0) return "No session that may be seen from here fits.";
+  if (seen.length === 0) return told("No session that may be seen from here fits.", undefined);
   const blocks: string[] = [];
+  let source: string | undefined;
   let bytes = 0;
   for (const session of seen.slice(0, limit)) {
     const child = below.find((each) => each.session === session.key);
+    const words = await lastWords(services, session, messages);
     const block = [
       await sessionLine(services, session, child, lanes.has(session.key), scope.session),
-      ...(await lastWords(services, session, messages)),
+      ...words,
     ].join("\n");
     bytes += Buffer.byteLength(block) + 1;
     if (bytes > maxBytes) break;
     blocks.push(block);
+    if (words.length > 0) source ??= await readThere(sessions, session);
   }
   const left = seen.length - blocks.length;
-  return [...blocks, ...(left === 0 ? [] : [`${left} more are not shown.`])].join("\n");
+  return told([...blocks, ...(left === 0 ? [] : [`${left} more are not shown.`])].join("\n"), source);
 }
 
 async function sessionLine(

@@ -2,8 +2,8 @@
 import { type Entry, parseContent, type Part, type SessionKey } from "@parley/protocol";
 import type { Commit, Row, Sessions, Step } from "@parley/store";
 import { internalOf } from "../internal-row.ts";
-import { sessionHistory } from "../transcript/history.ts";
 import type { AskedEnd } from "./child-registry.ts";
+import { readThere, sourceIn } from "./read-there.ts";
 
 /** The end with the mark of what stood before the turn: it may have come of text of strangers read then. */
 export async function markedBefore(
@@ -12,14 +12,8 @@ export async function markedBefore(
   sessions: Pick<Sessions, "open" | "transcript">,
 ): Promise<AskedEnd> {
   if (end.untrusted !== undefined || end.text === "") return end;
-  const opened = await sessions.open(session);
-  const history = await sessionHistory(sessions, opened, epoch ?? opened.epoch);
-  const source = history.map(({ entry }) => sourceIn(entry)).find((each) => each !== undefined);
+  const source = await readThere(sessions, await sessions.open(session), epoch);
   return source === undefined ? end : { ...end, untrusted: source };
-}
-
-function sourceIn(entry: Entry): string | undefined {
-  return entry.type === "user" || entry.type === "toolResult" ? entry.untrusted : undefined;
 }
 
 export function isWell({ state }: AskedEnd): boolean {

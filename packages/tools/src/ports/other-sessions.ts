@@ -36,10 +36,13 @@ export interface SendRequest {
 /** `waitsFor`: the answer has not come yet. */
 export type Sent = Done & Pick<ToolResult, "waitsFor" | "untrusted">;
 
+/** `untrusted`: what is told may come of text of strangers that stands in the session. */
+export type Told = Pick<Done, "text"> & Pick<ToolResult, "untrusted">;
+
 /** Sessions beside the one that a call's scope names, as far as it may see them. Throws Fault. */
 export interface OtherSessions {
-  list(scope: ToolScope, request: SessionsRequest): Promise<string>;
-  history(scope: ToolScope, request: HistoryRequest): Promise<string>;
+  list(scope: ToolScope, request: SessionsRequest): Promise<Told>;
+  history(scope: ToolScope, request: HistoryRequest): Promise<Told>;
   send(scope: ToolScope, request: SendRequest): Promise<Sent>;
 }
 
@@ -64,7 +67,7 @@ export interface SpawnRequest {
 export interface Children {
   spawn(scope: ToolScope, request: SpawnRequest): Promise<Done>;
   list(scope: ToolScope): Promise<string>;
-  log(scope: ToolScope, child: string, limit: number): Promise<string>;
+  log(scope: ToolScope, child: string, limit: number): Promise<Told>;
   steer(scope: ToolScope, child: string, message: string): Promise<Done>;
   /** Ids of the agents that sub-agents may be here, the session's own first. */
   agents(scope: ToolScope): readonly string[];

@@ -1,7 +1,7 @@
 // Reads what was said in another session.
 import { z } from "zod";
 import type { ToolContext } from "../context.ts";
-import { defineTool, textResult } from "../define-tool.ts";
+import { defineTool, toldResult } from "../define-tool.ts";
 import { pageBytes } from "../result-size.ts";
 import type { Tool } from "../tool.ts";
 import type { ToolListing } from "../tool-listing.ts";
@@ -29,7 +29,7 @@ export function sessionsHistory({ sessions, resultBytes }: ToolContext): Tool {
       "Shows what was said in a session's present conversation, without secrets, the newest last; before=N turns to earlier pages.",
     args,
     run: async ({ sessionKey, includeTools, ...request }, scope) =>
-      textResult(
+      toldResult(
         await sessions.history(scope, {
           ...request,
           session: sessionKey,

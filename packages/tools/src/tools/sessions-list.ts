@@ -2,7 +2,7 @@
 import { sessionKinds } from "@parley/protocol";
 import { z } from "zod";
 import type { ToolContext } from "../context.ts";
-import { defineTool, textResult } from "../define-tool.ts";
+import { defineTool, toldResult } from "../define-tool.ts";
 import { pageBytes } from "../result-size.ts";
 import type { Tool } from "../tool.ts";
 import type { ToolListing } from "../tool-listing.ts";
@@ -30,7 +30,7 @@ export function sessionsList({ sessions, resultBytes }: ToolContext): Tool {
       "Lists the sessions that may be seen from here, the most recently used first: key, kind, channel, who, when, tokens, working or idle.",
     args,
     run: async ({ messageLimit, ...request }, scope) =>
-      textResult(
+      toldResult(
         await sessions.list(scope, { ...request, messages: messageLimit, maxBytes: pageBytes(resultBytes) }),
       ),
   });

@@ -1,7 +1,7 @@
 // Looks after the sub-agents of this session: lists them, shows what one did, gives it guidance, ends it.
 import { z } from "zod";
 import type { ToolContext } from "../context.ts";
-import { defineTool, textResult } from "../define-tool.ts";
+import { defineTool, textResult, toldResult } from "../define-tool.ts";
 import type { Tool } from "../tool.ts";
 import type { ToolListing } from "../tool-listing.ts";
 
@@ -38,7 +38,7 @@ export function subagents({ children }: ToolContext): Tool {
     keyed: true,
     async run({ action, target = "", message = "", limit }, scope) {
       if (action === "list") return textResult(await children.list(scope));
-      if (action === "log") return textResult(await children.log(scope, target, limit));
+      if (action === "log") return toldResult(await children.log(scope, target, limit));
       if (action === "kill") return textResult(await children.kill(scope, target));
       const { text, effects } = await children.steer(scope, target, message);
       return { content: [{ type: "text", text }], ...(effects === undefined ? {} : { effects }) };
