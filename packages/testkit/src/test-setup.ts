@@ -2,6 +2,7 @@
 // when it failed.
 import { afterAll } from "vitest";
 import { childWatch } from "./child-watch.ts";
+import "./straight-imports.ts";
 
 const children = childWatch();
 afterAll(() => children.endAll());
