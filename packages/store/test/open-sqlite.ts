@@ -1,14 +1,14 @@
 // Fresh SQLite stores for tests: on a file of their own, removed when closed.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { silentLog } from "@parley/protocol";
+import { folderInMemory } from "@parley/testkit";
 import { sqliteStore, type SqliteOptions, type SqliteStore } from "../src/index.ts";
 import { testClock } from "./clock.ts";
 import type { OpenedStore } from "./subject.ts";
 
 export function tempDir(): string {
-  return mkdtempSync(join(tmpdir(), "parley-store-"));
+  return folderInMemory("store");
 }
 
 export function options(path: string, change: Partial<SqliteOptions> = {}): SqliteOptions {

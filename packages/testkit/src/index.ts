@@ -1,6 +1,7 @@
 // Exports fakes for tests: platforms and model servers, time and chance. The product never depends on it.
 export { answerTable, laterAnswerTable } from "./answer-table.ts";
 export * from "./clock.ts";
+export { folderInMemory } from "./folder-in-memory.ts";
 export { plantedBugs, type PlantedBug } from "./planted-bugs.ts";
 export * from "./programs.ts";
 export { type RedisServer, redisServer } from "./redis-server.ts";

@@ -1,8 +1,7 @@
 // The message path on a stage: the real core over a real database, virtual time, platforms and a model that
 // the test plays. `await alice.says("hello").gets("re: hello")`; the process can be killed, drained and
 // started again in between.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { conversationBindings } from "@parley/access";
@@ -21,7 +20,7 @@ import {
 import { noRedaction } from "@parley/agent";
 import { forgetting, memoryEngine, personFolder, scopeOfPlace } from "@parley/memory";
 import { sqliteStore, type DeliveryView, type RowView, type SqliteStore } from "@parley/store";
-import { seededIds, virtualClock, type VirtualClock } from "@parley/testkit";
+import { folderInMemory, seededIds, virtualClock, type VirtualClock } from "@parley/testkit";
 import type { MachinePorts, Tool } from "@parley/tools";
 import { messagePath, type MessagePath } from "../../src/message-path.ts";
 import type { MessagePathParts } from "../../src/message-path/parts.ts";
@@ -139,7 +138,7 @@ export interface Stage {
 const hourMs = 3_600_000;
 
 export async function stage(options: StageOptions = {}): Promise<Stage> {
-  const home = await mkdtemp(join(tmpdir(), "parley-path-"));
+  const home = folderInMemory("on-path");
   const config = await configIn(home, options);
   const refused: LogFields[] = [];
   let now: { store: SqliteStore; core: MessagePath; pools: Pools; life: Life } | null = null;

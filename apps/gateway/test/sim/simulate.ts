@@ -1,10 +1,10 @@
 // Runs one schedule: boots the message path, lets people write and things go wrong, then lets everything heal
 // and come to rest, and judges what is left by the laws of DESIGN section 1.
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { silentLog } from "@parley/protocol";
 import { sqliteStore, type Store } from "@parley/store";
+import { folderInMemory } from "@parley/testkit";
 import { settleTrial } from "@parley/runner";
 import { boot, type Booted } from "./boot.ts";
 import { discordMemory } from "./discord.ts";
@@ -204,7 +204,6 @@ export async function unsettled(
 }
 
 function databaseFile(): { readonly folder: string; readonly path: string } {
-  // Memory where the system has such a folder: what a crash of the process keeps, a file in memory keeps too.
-  const folder = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "parley-sim-"));
+  const folder = folderInMemory("sim");
   return { folder, path: join(folder, "state.db") };
 }
