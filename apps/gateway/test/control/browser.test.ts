@@ -2,10 +2,11 @@
 // an agent or a person writes can become script.
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import type { MethodResult } from "@parley/protocol";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { Caller } from "@parley/control";
+import { openBrowser } from "../e2e/browser.ts";
 import { gatewayToken, startControl, streamOf, type Fixture } from "./control-fixture.ts";
 
 const webRoot = fileURLToPath(new URL("../../../web/dist", import.meta.url));
@@ -58,10 +59,13 @@ async function echoing(): Promise<Fixture> {
   return control;
 }
 
-async function openBrowser(): Promise<{ readonly page: Page; readonly trouble: string[] }> {
-  const browser = await chromium.launch({ executablePath: browserPath ?? "", args: ["--no-sandbox"] });
-  onTestFinished(() => browser.close());
+/** One for all tests: a start costs seconds. */
+let browser: Browser;
+
+/** A page of a context of its own, which knows nothing of the other tests' tokens. */
+async function openPage(): Promise<{ readonly page: Page; readonly trouble: string[] }> {
   const page = await browser.newPage();
+  onTestFinished(() => page.close());
   const trouble: string[] = [];
   page.on("pageerror", (error) => trouble.push(error.message));
   page.on("console", (message) => {
@@ -73,9 +77,12 @@ async function openBrowser(): Promise<{ readonly page: Page; readonly trouble: s
 describe.skipIf(missing !== null)(
   `the page in a browser${missing === null ? "" : ` (skipped: ${missing})`}`,
   () => {
+    beforeAll(async () => void (browser = await openBrowser(browserPath ?? "")));
+    afterAll(() => browser.close());
+
     test("logs in by the link, hides the code, talks, and is the same conversation after a reload", async () => {
       const control = await echoing();
-      const { page, trouble } = await openBrowser();
+      const { page, trouble } = await openPage();
       await page.goto(await control.server.loginUrl());
       await page.getByText("Online").waitFor();
       expect(page.url()).toBe(control.server.url);
@@ -95,7 +102,7 @@ describe.skipIf(missing !== null)(
 
     test("asks for the token when there is none, says what is wrong, and keeps only a device token", async () => {
       const control = await echoing();
-      const { page } = await openBrowser();
+      const { page } = await openPage();
       await page.goto(control.server.url);
       await page.getByLabel("Token").fill("wrong");
       await page.getByRole("button", { name: "Log in" }).click();
@@ -108,7 +115,7 @@ describe.skipIf(missing !== null)(
 
     test("sends no token to another gateway that a link names", async () => {
       const [control, evil] = [await echoing(), await startControl()];
-      const { page } = await openBrowser();
+      const { page } = await openPage();
       await page.goto(
         `${control.server.url}?gatewayUrl=ws://127.0.0.1:${evil.server.port}${new URL(await control.server.loginUrl()).hash}`,
       );

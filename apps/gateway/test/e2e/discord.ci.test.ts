@@ -1,8 +1,12 @@
 // Discord over the wire, after discord.test.ts: threads, commands that are stopped or refused, a session that
-// is gone, deleted messages, answers that were lost, a token that is refused.
+// is gone, deleted messages, answers that were lost, a token that is refused, who loads
+// the platform's library.
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { lookAt } from "../crash/store-look.ts";
-import { cleanUp, eventually } from "./daemon.ts";
+import { cleanUp, eventually, startDaemon } from "./daemon.ts";
 import { discordWorld, type DiscordWorld } from "./discord-world.ts";
 
 const alice = { id: "100000000000000042", name: "Alice" };
@@ -210,4 +214,25 @@ test("a token that Discord refuses shows in status, and keeps nothing else from 
   const ready = await fetch(`${daemon.url}/healthz`);
   expect(ready.status).toBe(200);
   await eventually(() => daemon.log().includes("a channel cannot start"));
+});
+
+test("discord.js is loaded where Discord is configured, and nowhere else", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "parley-loads-"));
+  const spy = join(folder, "spy.mjs");
+  await writeFile(
+    spy,
+    `import { registerHooks } from "node:module";
+     registerHooks({ load(url, context, next) { if (/discord/i.test(url) && url.includes("node_modules")) process.stderr.write("LOADED " + url + "\\n"); return next(url, context); } });`,
+  );
+  try {
+    const env = { NODE_OPTIONS: `--import=${spy}` };
+    const without = await startDaemon({ config: {}, env, fromSources: true });
+    await without.stop();
+    expect(without.log()).not.toContain("LOADED");
+    const daemon = await w.start({ env, fromSources: true });
+    await daemon.stop();
+    expect(daemon.log()).toContain("LOADED");
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });

@@ -1,26 +1,32 @@
 // A message over the wire: fake Telegram -> daemon -> fake model -> fake Telegram, and what a kill before its
 // row does to it.
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { cleanUp } from "./daemon.ts";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { cleanUp, type Daemon } from "./daemon.ts";
 import { world, type World } from "./world.ts";
 
+// One daemon for all: each test speaks as a person of its own, and who starts it again leaves it running. It
+// starts from its sources first, as a checkout runs that was edited.
 let w: World;
-beforeEach(async () => {
+let daemon: Daemon;
+beforeAll(async () => {
   w = await world();
+  daemon = await w.start({ fromSources: true });
 });
-afterEach(async () => {
+afterAll(async () => {
+  const code = await daemon.stop();
   await cleanUp();
-  expect(w.telegram.violations()).toEqual([]);
   await w.close();
+  expect(code).toBe(0);
 });
+afterEach(() => expect(w.telegram.violations()).toEqual([]));
 
 describe("a direct message", () => {
   test("becomes a compiled prompt, and the answer goes back to its chat", async () => {
-    const daemon = await w.start({ fromSources: true });
     const alice = w.telegram.as({ id: 4242, name: "Alice" });
     alice.says("hello");
     expect(await w.answered(4242, 1)).toEqual(["echo: hello"]);
-    const [call] = w.models.requests();
+    const call = w.models.requests().find(({ lastUserText }) => lastUserText === "hello");
     expect(call?.system).toMatch(/^Runtime: .*channel=telegram/m);
     expect(call?.system).toContain("agent:main:telegram:dm:4242");
     // What the message tool can do here, and no more.
@@ -28,18 +34,15 @@ describe("a direct message", () => {
       "capabilities=inlineButtons,media,voice,polls,threads,reactions,edits,removals,replyTags ",
     );
     expect(call?.system).toContain("SOUL.md");
-    expect(call?.lastUserText).toBe("hello");
-    expect(await daemon.stop()).toBe(0);
   });
 
   test("is remembered: the second request carries the first exchange", async () => {
-    await w.start();
     const alice = w.telegram.as(1);
     alice.says("my name is Alice");
     await w.answered(1, 1);
     alice.says("what is my name?");
     await w.answered(1, 2);
-    const messages = w.models.requests()[1]?.body["messages"] as { role: string }[];
+    const messages = w.models.requests().at(-1)?.body["messages"] as { role: string }[];
     expect(
       messages
         .filter((message) => message.role !== "system" && message.role !== "developer")
@@ -51,10 +54,8 @@ describe("a direct message", () => {
 
 describe("the offset", () => {
   test("moves only after the row is durable: killed before, the message is answered once after the restart", async () => {
-    const daemon = await w.start();
     // The store's file is locked from outside, so the batch cannot be committed; then the daemon dies.
-    const { DatabaseSync } = await import("node:sqlite");
-    // The daemon may just be writing.
+    // It may just be writing.
     const lock = new DatabaseSync(`${daemon.home}/state.db`, { timeout: 5_000 });
     lock.exec("begin immediate");
     w.telegram.as(7).says("are you there?");
@@ -64,7 +65,7 @@ describe("the offset", () => {
     lock.exec("rollback");
     lock.close();
     expect(w.answers(7)).toEqual([]);
-    await w.start({ home: daemon.home });
+    daemon = await w.start({ home: daemon.home });
     expect(await w.answered(7, 1)).toEqual(["echo: are you there?"]);
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(w.answers(7)).toHaveLength(1);
