@@ -6,11 +6,9 @@ import { holds, patienceMs } from "./holds.ts";
 import { approvals, deaths, messages, nodes } from "./search.ts";
 
 describe("the message path", () => {
-  test("keeps its laws over the next schedules", { timeout: patienceMs }, () => holds(messages, 31, 90));
+  test("keeps its laws over the next schedules", { timeout: patienceMs }, () => holds(messages, 13, 108));
 
-  test("buries what kills the process and nothing else", { timeout: patienceMs }, () =>
-    holds(deaths, 11, 20),
-  );
+  test("buries what kills the process and nothing else", { timeout: patienceMs }, () => holds(deaths, 5, 26));
 
   test("parks, is decided and goes on", { timeout: patienceMs }, () => holds(approvals, 21, 80));
 
