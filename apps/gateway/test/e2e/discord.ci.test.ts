@@ -1,6 +1,5 @@
 // Discord over the wire, after discord.test.ts: threads, commands that are stopped or refused, a session that
-// is gone, deleted messages, answers that were lost, a token that is refused, who loads
-// the platform's library.
+// is gone, deleted messages, answers that were lost, a token that is refused, who loads the library.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
