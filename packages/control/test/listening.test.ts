@@ -135,6 +135,39 @@ test("requests of one connection are answered one after another, those of anothe
   expect(begun).toEqual(["/1", "/a", "/2", "/3", "/4"]);
 });
 
+test("of a client that sends on and on no more is read than a few packets, and all is answered in the end", async () => {
+  const count = 10_000;
+  let [read, answered] = [0, 0];
+  let first: ServerResponse | undefined;
+  const turn = inTurn((_request, response) => {
+    answered += 1;
+    if (first === undefined) first = response;
+    else response.end();
+  }, virtualClock());
+  const server = createServer((request, response) => {
+    read += 1;
+    turn(request, response);
+  });
+  onTestFinished(() => void server.close());
+  const port = await listen(server, "127.0.0.1", 0);
+  const socket = connect(port, "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  const heard: Buffer[] = [];
+  socket.on("data", (bytes: Buffer) => heard.push(bytes));
+  await once(socket, "connect");
+  for (let sent = 0; sent < count; sent += 100)
+    socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(100));
+  await vi.waitUntil(() => read > 16);
+  // Other connections are served by turns of the loop that would have read on here.
+  for (let round = 0; round < 20; round += 1) await (await fetch(`http://127.0.0.1:${port}`)).text();
+  expect([read - 20 < count / 2, answered - 20]).toEqual([true, 1]);
+  first?.end();
+  await vi.waitUntil(() => answered - 20 === count, { timeout: 60_000 });
+  socket.end();
+  await once(socket, "close");
+  expect(Buffer.concat(heard).toString("latin1").split("HTTP/1.1 200")).toHaveLength(count + 1);
+});
+
 test("a client that takes no byte of its answer for a minute is cut; a slow one, and one that has it all, are not", async () => {
   const clock = virtualClock();
   const answering = (writableLength: number) => {
