@@ -155,8 +155,7 @@ test("of a client that sends on and on no more is read than a few packets, and a
   const heard: Buffer[] = [];
   socket.on("data", (bytes: Buffer) => heard.push(bytes));
   await once(socket, "connect");
-  for (let sent = 0; sent < count; sent += 100)
-    socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(100));
+  for (let sent = 0; sent < count; sent += 100) socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(100));
   await vi.waitUntil(() => read > 16);
   // Other connections are served by turns of the loop that would have read on here.
   for (let round = 0; round < 20; round += 1) await (await fetch(`http://127.0.0.1:${port}`)).text();
