@@ -8,7 +8,7 @@ import type { Interactions } from "./interactions/interactions.ts";
 import { isRefusal } from "./refusals.ts";
 import type { DiscordRest } from "./rest.ts";
 import { isSnowflake, snowflake } from "./snowflake.ts";
-import { createThread, type ThreadContext } from "./threads.ts";
+import { createThread, listOf, type ThreadContext } from "./threads.ts";
 import type { Self } from "./resume-state.ts";
 
 export interface ActContext extends ThreadContext {
@@ -84,15 +84,13 @@ async function unreact(
   message: `/channels/${string}`,
   signal: AbortSignal,
 ): Promise<void> {
-  const { reactions = [] } = ((await rest.call({ method: "GET", route: message, signal })) ?? {}) as {
-    readonly reactions?: readonly {
-      readonly me?: boolean;
-      readonly emoji: { readonly id: string | null; readonly name: string | null };
-    }[];
+  const { reactions } = ((await rest.call({ method: "GET", route: message, signal })) ?? {}) as {
+    readonly reactions?: unknown;
   };
-  for (const { me, emoji } of reactions) {
-    if (me !== true || emoji.name === null) continue;
-    const name = emoji.id === null ? emoji.name : `${emoji.name}:${emoji.id}`;
+  for (const { me, emoji } of listOf(reactions)) {
+    const { id = null, name: shown } = (emoji ?? {}) as { readonly id?: unknown; readonly name?: unknown };
+    if (me !== true || typeof shown !== "string") continue;
+    const name = isSnowflake(id) ? `${shown}:${id}` : shown;
     await unlessGone(
       rest.call({ method: "DELETE", route: `${message}/reactions/${encodeURIComponent(name)}/@me`, signal }),
     );

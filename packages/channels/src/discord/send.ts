@@ -160,7 +160,7 @@ function plainOf(part: RenderedPart): string {
   }
 }
 
-/** Our own messages with the same content since then; null where the bot may not read. */
+/** Our own messages with the same content since then; null where the bot may not read, or not that far. */
 export async function sentSince(
   context: SendContext,
   to: Address,
@@ -177,7 +177,8 @@ export async function sentSince(
     if (place !== null && isForum(place.type))
       return await threadsSince(rest, place, me, titleOf(sent), sinceMs, signal);
     const found: APIMessage[] = [];
-    for (let pages = 0; pages < mostPages; pages++) {
+    let isWhole = false;
+    for (let pages = 0; pages < mostPages && !isWhole; pages++) {
       const oldest = found.at(-1)?.id;
       const page = await messagesOf<APIMessage>(
         rest,
@@ -186,13 +187,15 @@ export async function sentSince(
         signal,
       );
       found.push(...page);
-      if (page.length < pageMessages || page.some((each) => writtenAtMs(each) < sinceMs)) break;
+      isWhole = page.length < pageMessages || page.some((each) => writtenAtMs(each) < sinceMs);
     }
     const message = said(sent, context);
-    return found
+    const same = found
       .filter((each) => each.author?.id === me && writtenAtMs(each) >= sinceMs && isSame(each, message))
       .toSorted((a, b) => byAge(a.id, b.id))
       .map(({ id }) => ({ messageId: id }));
+    // It may stand further back than was read.
+    return same.length === 0 && !isWhole ? null : same;
   } catch (error) {
     if (isFault(error, "denied") || isFault(error, "missing")) return null;
     throw error;
@@ -227,15 +230,20 @@ function byAge(a: string, b: string): number {
 }
 
 /** Compared trimmed, because Discord trims what it stores. */
-function isSame(message: APIMessage, { json, files }: Said): boolean {
+function isSame(message: object, { json, files }: Said): boolean {
   const { content: text = "", poll } = json as {
     readonly content?: string;
     readonly poll?: { readonly question: { readonly text: string } };
   };
-  const sizes = (message.attachments ?? []).map(({ size }) => size);
+  // Whatever a server tells of a message of ours, the answer that it is compared with must not be lost.
+  const { content: shown, attachments, poll: asked } = message as Readonly<Record<string, unknown>>;
+  const sizes = (Array.isArray(attachments) ? attachments : []).map(
+    (file: unknown) => (file as { readonly size?: unknown } | null)?.size,
+  );
+  const { question } = (asked ?? {}) as { readonly question?: { readonly text?: unknown } | null };
   return (
-    (message.content ?? "").trim() === text.trim() &&
-    message.poll?.question.text === poll?.question.text &&
+    (typeof shown === "string" ? shown : "").trim() === text.trim() &&
+    question?.text === poll?.question.text &&
     sizes.length === files.length &&
     files.every((file, index) => file.bytes === sizes[index])
   );

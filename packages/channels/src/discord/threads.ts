@@ -103,11 +103,12 @@ async function tagIds(
   if (names.length === 0) return [];
   if (names.length > postTags)
     throw new Fault("invalid", `a post on Discord has at most ${postTags} tags, not ${names.length}`);
-  const { available_tags: offered = [] } = ((await rest.call({
-    method: "GET",
-    route: `/channels/${place.id}`,
-    signal,
-  })) ?? {}) as { readonly available_tags?: readonly { readonly id: string; readonly name: string }[] };
+  const forum = (await rest.call({ method: "GET", route: `/channels/${place.id}`, signal })) as
+    | { readonly available_tags?: unknown }
+    | undefined;
+  const offered = listOf(forum?.available_tags).flatMap(({ id, name }) =>
+    isSnowflake(id) && typeof name === "string" ? [{ id, name }] : [],
+  );
   return names.map((name) => {
     const found = offered.find((tag) => tag.name.toLowerCase() === name.toLowerCase());
     if (found !== undefined) return found.id;
@@ -131,9 +132,7 @@ export async function threadsSince(
     route: `/guilds/${place.guild}/threads/active`,
     signal,
   })) as { readonly threads?: unknown } | undefined;
-  const threads = (Array.isArray(answer?.threads) ? answer.threads : []) as readonly Readonly<
-    Record<string, unknown>
-  >[];
+  const threads = listOf(answer?.threads);
   const since = BigInt(idAt(sinceMs));
   return threads
     .filter(
@@ -142,4 +141,11 @@ export async function threadsSince(
     .flatMap(({ id }) => (isSnowflake(id) && BigInt(id) >= since ? [id] : []))
     .toSorted((a, b) => (BigInt(a) < BigInt(b) ? -1 : 1))
     .map((id) => ({ messageId: id, extra: { thread: id } }));
+}
+
+/** The objects of a list; none where a server tells something else. */
+export function listOf(value: unknown): readonly Readonly<Record<string, unknown>>[] {
+  return (Array.isArray(value) ? value : []).filter(
+    (one: unknown): one is Readonly<Record<string, unknown>> => typeof one === "object" && one !== null,
+  );
 }

@@ -329,3 +329,17 @@ test("each action goes out like this", async () => {
     { id: "order", title: "Order", fields: [{ name: "tea", label: "Which tea?", long: true }] },
   ]);
 });
+
+test("what a server tells of reactions and tags in no form that we know is left alone", async () => {
+  const takenBack = act({ kind: "react", messageId: "32", emoji: null });
+  const reactions = [null, { me: true }, { me: true, emoji: null }, { me: true, emoji: { id: {}, name: "👍" } }];
+  const answered = (body: unknown) => [{ status: 200, body }];
+  expect(await told("a list", takenBack, answered({ reactions }))).toContain("/reactions/%F0%9F%91%8D/@me");
+  for (const body of [null, { reactions: {} }, { reactions: 7 }])
+    expect(await told("none", takenBack, answered(body))).toMatch(/\n= null\n$/);
+  const post = act({ kind: "createThread", title: "Tea", tags: ["green"], first: bare }, forum);
+  for (const available_tags of [{}, 7, [null, { id: 5, name: "Green" }, { id: "5" }]])
+    expect(await told("a post", post, answered({ id: "200", type: 15, available_tags }))).toContain(
+      'invalid: this forum has no tag "green"; it has none',
+    );
+});

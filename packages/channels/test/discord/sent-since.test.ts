@@ -70,6 +70,20 @@ test("of our own messages since then those count that say the same, the oldest f
   expect(queries).toEqual([["GET", "/channels/1/messages", { limit: "100" }]]);
 });
 
+test("what a server tells of our messages in no form that we know is not the one that is looked for", async () => {
+  const odd = (id: string, more: object) => ({ ...mine, id, content: "", ...more });
+  const messages = [
+    odd("9", { content: 7 }),
+    odd("8", { attachments: "none", poll: {} }),
+    odd("7", { attachments: [null], poll: { question: null } }),
+    { ...mine, id: "6", attachments: {}, poll: null },
+  ];
+  expect(await stage([messages]).look(text("hi"))).toEqual([{ messageId: "6" }]);
+  const threads = { threads: [null, 7, { id: "5", parent_id: "1", owner_id: "900", name: 7 }] };
+  const { look } = stage([], { "GET /guilds/7/threads/active": threads });
+  expect(await look({ kind: "createThread", title: "Tea" })).toEqual([]);
+});
+
 test("files count by their sizes in their order, polls by their question", async () => {
   const file = (bytes: number) => ({ path: "p", mediaType: "m", bytes, name: "n" });
   const media: RenderedPart = { kind: "media", media: "file", files: [file(3), file(4)] };
@@ -112,6 +126,11 @@ test("pages are read back to that time, five at most, each before the oldest of 
       before === undefined ? { limit: "100" } : { before, limit: "100" },
     ]),
   );
+  // Where more was said since than is read, it may stand further back.
+  expect(await stage(Array.from({ length: 9 }, (_, n) => page(9_000 - n * 100))).look(text("ho"))).toBeNull();
+  expect(
+    await stage([...Array.from({ length: 4 }, (_, n) => page(9_000 - n * 100)), page(8_600, 99)]).look(text("ho")),
+  ).toEqual([]);
   const short = stage([page(9_000), page(8_900, 99)]);
   expect(await short.look(text("hi"))).toHaveLength(199);
   expect(short.queries).toHaveLength(2);
