@@ -41,6 +41,7 @@ import {
   type Command,
 } from "../commands/parse-command.ts";
 import { albumParts } from "./album-parts.ts";
+import { editRow } from "./edited-message.ts";
 import { quietMs } from "./grouping-delay.ts";
 import { openingRow, refusedRow, rowOf, unreadableRow } from "./new-rows.ts";
 import type { ReadReaction } from "./reactions.ts";
@@ -98,7 +99,7 @@ export function eventPlanner(options: PlanEventOptions): EventPlanner {
 
   async function work(by: Admitted, command: Command | null, skill: SkillCall | null): Promise<PlannedRow[]> {
     const { inbound, route } = by;
-    if (inbound.kind === "edit") return [{ row: rowOf(by, { kind: "edit" }, null, skill), notices: [] }];
+    if (inbound.kind === "edit") return [{ row: await editRow(options.inbox, by, skill), notices: [] }];
     const settings = queueSettingsOf(await options.spokenIn(route.session, inbound), options.queue);
     // Said behind /steer it is a message that joins the running turn, whatever the session's mode.
     if (command?.name === steer.name && command.args !== "") {

@@ -2,7 +2,14 @@
 // acknowledged only then (I1). Every event gets a row: work, a command, a refusal with its reason, or an
 // unreadable one. Commands that act past the lane run here, before anything after them is looked at.
 // Next: packages/queue/src/lane-runner.ts.
-import { isFault, openingId, type Deletion, type Inbound, type SessionKey } from "@parley/protocol";
+import {
+  isFault,
+  openingId,
+  type Deletion,
+  type FaultCode,
+  type Inbound,
+  type SessionKey,
+} from "@parley/protocol";
 import type { Receive } from "@parley/channels";
 import type { Accepted, Inbox, Outbox } from "@parley/store";
 import { noticeDelivery } from "@parley/delivery";
@@ -14,6 +21,9 @@ import type { QueueOverflow } from "./queue-overflow.ts";
 
 /** What the store says of a message that it did not know; `closed`: talk of which no history is kept. */
 const news: ReadonlySet<Accepted["verdict"]> = new Set(["queued", "context", "closed"]);
+
+/** Faults that no repeat can heal. */
+const hopeless: ReadonlySet<FaultCode> = new Set(["invalid", "unsupported", "denied", "missing"]);
 
 /** Runs a command that acts past the lane and resolves with its answer. It must bear repetition. */
 type RunPastLane = (command: Command, by: Admitted) => Promise<string | null>;
@@ -131,8 +141,9 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
           if (planned.every(isSilentRefusal)) refused.push(event.id);
         }
       } catch (error) {
-        if (isFault(error)) throw error;
-        // A bug in one event must not hold up everything behind it forever.
+        if (isFault(error) && !hopeless.has(error.code)) throw error;
+        // A bug in one event must not hold up everything behind it forever. Neither must what no repeat heals,
+        // such as a row in its lane that this version cannot read.
         log.error({ rows: [event.id], error }, "an event met a bug and is put aside");
         const { id, channel, account } = event;
         const reason = `a bug: ${error instanceof Error ? error.message : String(error)}`;

@@ -1,6 +1,6 @@
 // What happens to messages that arrive while the agent works: each queue mode, by when they arrive, with the
 // exact words the model saw.
-import { formatRowPayload } from "@parley/protocol";
+import { formatRowPayload, type SessionKey } from "@parley/protocol";
 import { afterEach, describe, expect, test } from "vitest";
 import { stage, type Stage } from "./stage.ts";
 import { waitTool } from "./wait-tool.ts";
@@ -277,5 +277,31 @@ describe("an edit", () => {
     expect(alice.sees()).toHaveLength(2);
     expect(s.model.asked.map((asked) => asked.text)).toEqual(["frist", "second"]);
     await expect(await s.trace()).toMatchFileSnapshot("traces/edits.txt");
+  });
+
+  async function edited(first: string, then: string): Promise<readonly string[]> {
+    s = await stage();
+    s.model.answers(({ text }) => (text === "work" ? { afterMs: 20_000, says: ["worked"] } : `re: ${text}`));
+    const olga = s.person("olga");
+    olga.says("work");
+    await s.pass(500);
+    const { event } = olga.says(first);
+    olga.says(then, { messageId: event.messageId, kind: "edit", editedAtMs: s.clock.now() });
+    await s.pass(60_000);
+    return olga.sees().slice(1);
+  }
+
+  test("leaves a command that waits as it was given: begun anew once, and nothing asked twice", async () => {
+    expect(await edited("one", "two")).toEqual(["re: two"]);
+    await s.close();
+    expect(await edited("/new one", "/new two")).toEqual(["re: one"]);
+    expect((await s.store().sessions.open("agent:main:telegram:dm:olga" as SessionKey)).epoch).toBe(2);
+    await s.close();
+    expect(await edited("/new one", "two")).toEqual(["re: one"]);
+    await s.close();
+    // What joins the running turn is its words, also those that took the place of others.
+    expect(await edited("/steer one", "/steer two")).toEqual(["re: two"]);
+    await s.close();
+    expect(await edited("/steer one", "two")).toEqual(["re: two"]);
   });
 });

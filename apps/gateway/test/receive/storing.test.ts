@@ -3,6 +3,7 @@
 // calls.
 import {
   Fault,
+  type FaultCode,
   formatRowPayload,
   parseRowPayload,
   type ChannelEvent,
@@ -239,13 +240,23 @@ test("an event that meets a flaw is put aside whole and holds up nothing; a stor
     // Whoever called is told, whoever only talked is not.
     ["posts", "notice:b of b"],
   ]);
-  const away = receiving({
-    read: () => {
-      throw new Fault("unavailable", "away");
-    },
-  });
-  await expect(away.receive([said("a", "one")])).rejects.toThrow("away");
-  expect(away.did).toEqual([]);
+  const failing = (code: FaultCode) =>
+    receiving({
+      read: () => {
+        throw new Fault(code, "away");
+      },
+    });
+  for (const code of ["unavailable", "ambiguous", "conflict"] as const) {
+    const away = failing(code);
+    await expect(away.receive([said("a", "one")])).rejects.toThrow("away");
+    expect(away.did).toEqual([]);
+  }
+  // What no repeat heals would come again for ever, and nothing behind it.
+  for (const code of ["invalid", "unsupported", "denied", "missing"] as const) {
+    const hopeless = failing(code);
+    await hopeless.receive([said("a", "one")]);
+    expect(hopeless.did).toContainEqual(["accepts", "a dead"]);
+  }
 });
 
 test("what cannot be read keeps its place among the others, and is no silent refusal", async () => {

@@ -332,7 +332,12 @@ test("each action goes out like this", async () => {
 
 test("what a server tells of reactions and tags in no form that we know is left alone", async () => {
   const takenBack = act({ kind: "react", messageId: "32", emoji: null });
-  const reactions = [null, { me: true }, { me: true, emoji: null }, { me: true, emoji: { id: {}, name: "👍" } }];
+  const reactions = [
+    null,
+    { me: true },
+    { me: true, emoji: null },
+    { me: true, emoji: { id: {}, name: "👍" } },
+  ];
   const answered = (body: unknown) => [{ status: 200, body }];
   expect(await told("a list", takenBack, answered({ reactions }))).toContain("/reactions/%F0%9F%91%8D/@me");
   for (const body of [null, { reactions: {} }, { reactions: 7 }])

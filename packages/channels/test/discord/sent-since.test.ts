@@ -129,7 +129,9 @@ test("pages are read back to that time, five at most, each before the oldest of 
   // Where more was said since than is read, it may stand further back.
   expect(await stage(Array.from({ length: 9 }, (_, n) => page(9_000 - n * 100))).look(text("ho"))).toBeNull();
   expect(
-    await stage([...Array.from({ length: 4 }, (_, n) => page(9_000 - n * 100)), page(8_600, 99)]).look(text("ho")),
+    await stage([...Array.from({ length: 4 }, (_, n) => page(9_000 - n * 100)), page(8_600, 99)]).look(
+      text("ho"),
+    ),
   ).toEqual([]);
   const short = stage([page(9_000), page(8_900, 99)]);
   expect(await short.look(text("hi"))).toHaveLength(199);
