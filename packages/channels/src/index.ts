@@ -7,6 +7,7 @@ export * from "./channel.ts";
 export * from "./web.ts";
 export * from "./text/index.ts";
 export * from "./loopback.ts";
+export { showsNothing } from "./shows-nothing.ts";
 export { chatIsClosed, closedPlace } from "./closed.ts";
 export { fileIsTooLarge } from "./too-large.ts";
 export { discordLimitReach as limitReach } from "./discord/refusals.ts";

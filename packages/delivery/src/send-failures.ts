@@ -1,8 +1,8 @@
 // Decides what follows when a part could not be sent or its outcome is unknown. It is sent again only where
 // nobody can see a repeat (I5); otherwise it is recorded as failed or ambiguous and the owner is told. A part
 // that failed for good ends the parts behind it (I4).
-import { chatIsClosed, closedPlace, limitReach, migratedChatId } from "@parley/channels";
-import { isFault, parseContent, type Clock, type Fault, type Log } from "@parley/protocol";
+import { chatIsClosed, closedPlace, showsNothing, limitReach, migratedChatId } from "@parley/channels";
+import { isFault, parseContent, type Clock, type Fault, type Log, type Receipt } from "@parley/protocol";
 import type { Change, DeliveryView } from "@parley/store";
 import type { MigratedChats } from "@parley/access";
 import type { UnreachableChats } from "./unreachable-chats.ts";
@@ -16,6 +16,9 @@ import {
   type PartStep,
   type RecordChanges,
 } from "./send-part.ts";
+
+/** The receipt of what made no message. */
+const nothing: Receipt = { messageId: "" };
 
 export interface FailedSendsOptions {
   readonly moved: Pick<MigratedChats, "learn">;
@@ -103,6 +106,9 @@ export function failedSends(options: FailedSendsOptions): FailedSends {
         case "unsupported":
         case "denied":
         case "missing":
+          // Nobody misses a message without anything in it, but those before and behind it.
+          if (showsNothing(error) && (at.split ?? delivery.parts).length > 1)
+            return { next: true, change: { ...name, to: "sent", receipt: JSON.stringify(nothing) } };
           // A thread may be gone while its chat is not.
           if (chatIsClosed(error) && goesToLane(at))
             await closed.close(closedPlace(error, lane.to), error.message);

@@ -962,6 +962,22 @@ async function refusals() {
   };
 }
 
+test("a piece in which a platform sees nothing ends none behind it; an answer of nothing else is refused", async () => {
+  const said = await refusals();
+  const blank = await said(400, "Bad Request: message text is empty");
+  const { post, work, parts, heard } = await fixture(meeting(() => blank));
+  await post({ parts: [{ content: reply(long) }] });
+  expect(await work()).toBe("settled");
+  expect([await parts(), heard()]).toEqual([
+    ["sent 1", "sent 1", "sent 1"],
+    ["sent d0/0 m1", "sent d0/2 m3"],
+  ]);
+  const alone = await fixture(() => Promise.reject(blank));
+  await alone.post({});
+  await alone.work();
+  expect(await alone.parts()).toEqual([expect.stringMatching(/^failed 1: .*message text is empty$/)]);
+});
+
 test("what a platform says of a chat is kept: where it is now, and that it is closed", async () => {
   const said = await refusals();
   const moved = await said(400, "Bad Request: group chat was upgraded", { migrate_to_chat_id: -100 });

@@ -49,6 +49,7 @@ export const refusalCodes = {
   cannotWriteToUser: 50007,
   noMutualGuild: 50278,
   invalidWebhookToken: 50027,
+  emptyMessage: 50006,
   invalidForm: 50035,
   tooLarge: 40005,
   voiceWithContent: 50159,
@@ -136,6 +137,11 @@ export function discordChatIsClosed(error: unknown): boolean {
 /** True when the channel that was named is gone: of a message for a thread, the thread alone. */
 export function discordChannelIsGone(error: unknown): boolean {
   return isRefusal(error, "unknownChannel");
+}
+
+/** True when Discord sees nothing in a message that had something for us. */
+export function isDiscordBlank(error: unknown): boolean {
+  return isRefusal(error, "emptyMessage");
 }
 
 /** True when Discord, or a proxy in front of it, refused the size of what was uploaded. */

@@ -76,6 +76,11 @@ export function isTelegramTooLarge(error: unknown): boolean {
   return errorCode === 413 || /file is too big|request entity too large/i.test(description);
 }
 
+/** True when Telegram sees nothing in a text or caption that had something for us, such as a blank sign. */
+export function isTelegramBlank(error: unknown): boolean {
+  return /(?:text|caption) is empty|text must be non-empty/i.test(refusalWords(error));
+}
+
 const table: readonly (readonly [RegExp, FaultCode])[] = [
   [/upgraded to a supergroup/, "missing"],
   [

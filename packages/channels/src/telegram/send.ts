@@ -109,9 +109,8 @@ async function sendAsIs(
         );
       }
       await Promise.all(part.files.map((file) => checkFile(mediaFolder, file)));
-      const sendMedia = async (text: string, entities: MessageEntity[]): Promise<Sent[]> => {
+      const sendAs = async (kind: MediaKind, text: string, entities: MessageEntity[]): Promise<Sent[]> => {
         // An upload can be read only once, so every attempt makes its own.
-        const kind = part.media === "image" && !part.files.every(isPhoto) ? "file" : part.media;
         const media = part.files.map((file, index) => ({
           ...inputMedia(api.file(join(mediaFolder, file.path), file.name), kind),
           ...(index === 0 && text !== "" ? { caption: text, caption_entities: entities } : {}),
@@ -129,6 +128,13 @@ async function sendAsIs(
         );
         return Array.isArray(album) ? (album as Sent[]) : [];
       };
+      const kind = part.media === "image" && !part.files.every(isPhoto) ? "file" : part.media;
+      const sendMedia = (text: string, entities: MessageEntity[]): Promise<Sent[]> =>
+        sendAs(kind, text, entities).catch((error: unknown) => {
+          // Too long, too narrow or not quite a picture: as a file people get it as it is.
+          if (kind !== "image" || !isRefusedPhoto(error)) throw error;
+          return sendAs("file", text, entities);
+        });
       try {
         return receipt(
           ...(await withoutEntitiesIfRefused(caption, telegramCapabilities.captionChars, sendMedia)),
@@ -204,6 +210,10 @@ function isPhoto({ mediaType, bytes }: MediaFile): boolean {
   return photoTypes.has(mediaType) && bytes <= photoBytes;
 }
 
+function isRefusedPhoto(error: unknown): boolean {
+  return isFault(error, "invalid") && /photo_[a-z]|image_process_failed/i.test(refusalWords(error));
+}
+
 function inputMedia(media: Upload, kind: MediaKind): Media {
   return {
     type: ({ image: "photo", file: "document", video: "video", audio: "audio" } as const)[kind],
@@ -259,7 +269,7 @@ async function sendShaped(
 /** Types that Telegram shows as a voice note beside Ogg Opus (Bot API, sendVoice). */
 const voiceTypes = new Set(["audio/mpeg", "audio/mp3", "audio/mp4", "audio/x-m4a", "audio/m4a"]);
 
-/** A recording that is no voice note to Telegram goes as audio, which plays as well. */
+/** A recording that is no voice note to Telegram, or may not be one here, goes as audio, which plays as well. */
 async function sendVoice(
   { raw, file: upload }: BotApi,
   mediaFolder: string,
@@ -268,11 +278,16 @@ async function sendVoice(
   signal: ReturnType<typeof grammySignal>,
 ): Promise<Sent> {
   const path = join(mediaFolder, file.path);
+  const asAudio = (): Promise<Sent> => raw.sendAudio({ ...target, audio: upload(path, file.name) }, signal);
   const note = await voiceNoteIn(path);
-  if (note === null && !voiceTypes.has(file.mediaType))
-    return raw.sendAudio({ ...target, audio: upload(path, file.name) }, signal);
+  if (note === null && !voiceTypes.has(file.mediaType)) return asAudio();
   const length = note === null ? {} : { duration: Math.max(1, Math.round(note.seconds)) };
-  return raw.sendVoice({ ...target, voice: upload(path, file.name), ...length }, signal);
+  const sent = raw.sendVoice({ ...target, voice: upload(path, file.name), ...length }, signal);
+  return sent.catch((error: unknown) => {
+    // Some people let nobody send them voice notes, and groups may forbid them.
+    if (!/voice_messages_forbidden|voices_forbidden/i.test(refusalWords(error))) throw error;
+    return asAudio();
+  });
 }
 
 /** An album's receipt is its first message; `extra.messageIds` names all. */

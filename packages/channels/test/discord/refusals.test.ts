@@ -80,6 +80,7 @@ test("the codes that are asked for by name are Discord's", () => {
     cannotWriteToUser: 50007,
     noMutualGuild: 50278,
     invalidWebhookToken: 50027,
+    emptyMessage: 50006,
     invalidForm: 50035,
     tooLarge: 40005,
     voiceWithContent: 50159,

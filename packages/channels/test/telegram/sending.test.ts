@@ -491,6 +491,32 @@ describe("files", () => {
     expect(rig.fake.violations()).toEqual([]);
   });
 
+  test("a picture that Telegram does not take as one goes as a file, and a voice note that may not be one as audio", async () => {
+    const refuse = (method: string, description: string): void =>
+      rig.fake.inject({
+        method,
+        trouble: { kind: "answer", status: 400, body: refusalBody(400, `Bad Request: ${description}`) },
+      });
+    const wide = await file("wide.png", "image/png");
+    refuse("sendPhoto", "PHOTO_INVALID_DIMENSIONS");
+    await send({ kind: "media", media: "image", files: [wide], caption });
+    refuse("sendMediaGroup", 'failed to send message #1 with the error message "IMAGE_PROCESS_FAILED"');
+    await send({ kind: "media", media: "image", files: [wide, await file("b.png", "image/png")] });
+    const note = await file("n.mp3", "audio/mpeg");
+    refuse("sendVoice", "VOICE_MESSAGES_FORBIDDEN");
+    await send({ kind: "voice", file: note });
+    expect(mine().map((message) => [message.kind, message.text])).toEqual([
+      ["document", "look"],
+      ["document", ""],
+      ["document", ""],
+      ["audio", ""],
+    ]);
+    // No right to send pictures is none to send files.
+    refuse("sendPhoto", "not enough rights to send photos to the chat");
+    await expectFault("denied", send({ kind: "media", media: "image", files: [wide] }));
+    expect(rig.fake.violations()).toEqual([]);
+  });
+
   const poll = { kind: "poll", question: "Lunch?", multiple: true, anonymous: false } as const;
   const options = (count: number, chars = 5): string[] =>
     Array.from({ length: count }, (_, n) => String(n).padEnd(chars, "x"));
