@@ -1,4 +1,5 @@
-// Tells refusals of a message in which a platform sees nothing, so that it does not take along those behind it.
+// Tells refusals of a message in which a platform sees nothing, so that it does not take along those behind
+// it.
 import { isDiscordBlank } from "./discord/refusals.ts";
 import { isTelegramBlank } from "./telegram/refusals.ts";
 

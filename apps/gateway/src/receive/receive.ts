@@ -142,8 +142,8 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
         }
       } catch (error) {
         if (isFault(error) && !hopeless.has(error.code)) throw error;
-        // A bug in one event must not hold up everything behind it forever. Neither must what no repeat heals,
-        // such as a row in its lane that this version cannot read.
+        // A bug in one event must not hold up everything behind it forever. Neither must what no repeat
+        // heals, such as a row in its lane that this version cannot read.
         log.error({ rows: [event.id], error }, "an event met a bug and is put aside");
         const { id, channel, account } = event;
         const reason = `a bug: ${error instanceof Error ? error.message : String(error)}`;

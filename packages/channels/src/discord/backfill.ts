@@ -27,7 +27,7 @@ export interface BackfillOptions {
 
 const fenceMs = 24 * 3_600_000;
 export const pageMessages = 100;
-/** The rest of a longer history is read later, so that one conversation neither fills memory nor delays all. */
+/** The rest of a longer history is read later: one conversation neither fills memory nor delays all. */
 const mostPages = 5;
 /**
  * Histories read at once. One after the other, two hundred conversations would delay everybody by half a

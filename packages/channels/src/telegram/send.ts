@@ -269,7 +269,7 @@ async function sendShaped(
 /** Types that Telegram shows as a voice note beside Ogg Opus (Bot API, sendVoice). */
 const voiceTypes = new Set(["audio/mpeg", "audio/mp3", "audio/mp4", "audio/x-m4a", "audio/m4a"]);
 
-/** A recording that is no voice note to Telegram, or may not be one here, goes as audio, which plays as well. */
+/** A recording that is no voice note to Telegram, or may be none here, goes as audio, which plays as well. */
 async function sendVoice(
   { raw, file: upload }: BotApi,
   mediaFolder: string,
