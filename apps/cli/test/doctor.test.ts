@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { roomFindings } from "../src/doctor/files.ts";
 import { fakeGateway, parley, stateFolder } from "./fake-gateway.ts";
+import { realGateway } from "./stand-in.ts";
 
 interface Told {
   readonly errors: number;
@@ -25,7 +26,7 @@ async function doctor(
   ...flags: readonly string[]
 ): Promise<Told & { readonly exitCode: number }> {
   const { exitCode, out } = await parley(home, ["doctor", ...flags, "--json"], {
-    env: { HOME: home, PATH: "/usr/bin:/bin" },
+    env: { HOME: home, PATH: "/usr/bin:/bin", ...realGateway() },
   });
   return { exitCode, ...(JSON.parse(out) as Told) };
 }

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { fakeGateway, parley, Refusal, stateFolder } from "./fake-gateway.ts";
+import { realGateway } from "./stand-in.ts";
 
 const delivery = {
   id: "turn#1/0",
@@ -371,27 +372,10 @@ describe("without a gateway", () => {
     expect(err).toContain("Start it with `parley start`.");
   });
 
-  test("a state folder where none ever ran is said to be that", async () => {
-    const { exitCode, err } = await parley(stateFolder("{ gateway: { port: 1 } }"), ["dead", "list"], {
-      env: { PATH: "" },
-    });
-    expect(exitCode).toBe(1);
-    expect(err).toContain("no gateway has run there yet");
-  });
-
-  test.for([
-    [
-      "what needs more than the records, as who owns the gateway",
-      "{\n gateway: { prot: 1 }\n}",
-      ["pair", "approve", "ABCD2345"],
-    ],
-    [
-      "everything, when nobody can tell where the records are",
-      "{\n store: { drivr: 'redis' }\n}",
-      ["why", "x"],
-    ],
-  ] as const)("a broken config stops %s: exit code 78, the place named once", async ([, config, argv]) => {
-    const { exitCode, err } = await parley(stateFolder(config), argv);
+  // The other refusals of the gateway's program are those of apps/gateway/test/offline/once.test.ts.
+  test("a broken config stops what needs more than the records, as who owns the gateway: exit code 78, the place named once", async () => {
+    const home = stateFolder("{\n gateway: { prot: 1 }\n}");
+    const { exitCode, err } = await parley(home, ["pair", "approve", "ABCD2345"], { env: realGateway() });
     expect(exitCode).toBe(78);
     expect(err.match(/unknown key/g)).toHaveLength(1);
   });

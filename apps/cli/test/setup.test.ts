@@ -8,6 +8,7 @@ import { PassThrough } from "node:stream";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { runCommandLine } from "../src/index.ts";
 import { fakeGateway, parley, Refusal, stateFolder } from "./fake-gateway.ts";
+import { realGateway } from "./stand-in.ts";
 
 /** Knows one Telegram and one Discord token. */
 async function platforms(): Promise<string> {
@@ -173,7 +174,7 @@ Invite the bot: https://discord.com/oauth2/authorize?client_id=77&scope=bot+appl
       "--api-key",
       "a-secret-key",
     ];
-    const { exitCode, err } = await parley(home, ["setup", ...flags]);
+    const { exitCode, err } = await parley(home, ["setup", ...flags], { env: realGateway() });
     expect([exitCode, err]).toEqual([
       1,
       "Nothing was written.\nmodel: mine/m: Unauthorized (HTTP 401). Check the key at the provider.\n",

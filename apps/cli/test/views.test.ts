@@ -1,8 +1,19 @@
 // The whole text of each command's answer, and all that it asks of the gateway, against views/*.txt. What an
 // operator is meant to see anew is taken up by `vitest run --project @parley/cli views -u`, and read in the
 // diff.
+import { utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { fakeGateway, parley, Refusal, stateFolder, type Run, type RunOptions } from "./fake-gateway.ts";
+import {
+  fakeGateway,
+  parley,
+  Refusal,
+  stateFolder,
+  token,
+  type FakeGateway,
+  type Run,
+  type RunOptions,
+} from "./fake-gateway.ts";
 import { agents } from "./views/agents.ts";
 import { kept } from "./views/kept.ts";
 import { schedules } from "./views/schedules.ts";
@@ -24,6 +35,14 @@ interface Told extends Run {
 const placed = (answer: unknown, home: string): string =>
   (JSON.stringify(answer) ?? "nothing").replaceAll("<home>", home);
 
+/** As a gateway that runs: no command has to read the config to find it. */
+function leavesWhereItIs({ home, port }: FakeGateway): void {
+  const path = join(home, "gateway-port");
+  writeFileSync(path, `${port} ${process.pid} loopback ${token}`);
+  const soon = Date.now() / 1000 + 60;
+  utimesSync(path, soon, soon);
+}
+
 /** What becomes of each view, one after another, and of what is told of it a text. */
 async function told(
   views: readonly View[],
@@ -38,6 +57,7 @@ async function told(
     if (answer === undefined) throw new Refusal("internal", `the view has no answer to ${method}`);
     return JSON.parse(placed(answer, gateway.home));
   });
+  leavesWhereItIs(gateway);
   const texts: string[] = [];
   for (const each of views) {
     shown = each;
