@@ -16,7 +16,19 @@ import { processBegan, startChild } from "../src/exec/child.ts";
 import { findProgram } from "../src/find-program.ts";
 import { exec } from "../src/tools/exec.ts";
 import { process as processTool } from "../src/tools/process.ts";
-import { call, full, inMap, made, refusedWith, said, scopeOf, session, stage, type Stage } from "./stage.ts";
+import {
+  call,
+  full,
+  inMap,
+  isAlive,
+  made,
+  refusedWith,
+  said,
+  scopeOf,
+  session,
+  stage,
+  type Stage,
+} from "./stage.ts";
 
 let it: Stage;
 beforeEach(async () => {
@@ -26,12 +38,8 @@ afterEach(() => it.close());
 const run = (args: Parameters<typeof said>[1]): Promise<string> => said(exec(it.context), args);
 const manage = (args: Parameters<typeof said>[1]): Promise<string> => said(processTool(it.context), args);
 const until = async (what: () => Promise<boolean> | boolean): Promise<void> => {
-  while (!(await what())) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (!(await what())) await new Promise((resolve) => setTimeout(resolve, 10));
 };
-const alive = (mark: string): boolean =>
-  execFileSync("ps", ["-eo", "args"], { encoding: "utf8" })
-    .split("\n")
-    .some((line) => line.includes(mark));
 let marks = 0;
 /** Seconds to sleep that no other process sleeps. */
 const mark = (): string => `30${process.pid}.${(marks += 1)}`;
@@ -107,7 +115,7 @@ describe("exec", () => {
     expect(
       await run({ command: `sleep ${seconds} & sleep ${seconds}`, timeoutSeconds: 1, yieldMs: 60_000 }),
     ).toMatch(/\[timed out, \d/);
-    await until(() => !alive(seconds));
+    await until(() => !isAlive(seconds));
   });
 
   test("ends at a stop, with all that it started, even what ignores it", async () => {
@@ -119,10 +127,10 @@ describe("exec", () => {
       it.workspace,
       stop.signal,
     );
-    await until(() => alive(seconds));
+    await until(() => isAlive(seconds));
     stop.abort();
     await expect(running).rejects.toMatchObject({ code: "aborted" });
-    await until(() => !alive(seconds));
+    await until(() => !isAlive(seconds));
     expect(it.records.size).toBe(0);
   });
 
@@ -144,7 +152,7 @@ describe("exec", () => {
           it.workspace,
           stop.signal,
         );
-        await until(() => alive(`sleep ${seconds}`));
+        await until(() => isAlive(`sleep ${seconds}`));
         stop.abort();
         await expect(running).rejects.toMatchObject({ code: "aborted" });
       },
@@ -152,7 +160,7 @@ describe("exec", () => {
   ])("takes along what made a session of its own, %s", async (_when, started) => {
     const seconds = mark();
     await started(seconds);
-    await until(() => !alive(`sleep ${seconds}`));
+    await until(() => !isAlive(`sleep ${seconds}`));
   });
 
   test("does not start after a stop", async () => {
@@ -169,7 +177,7 @@ describe("exec", () => {
     expect(await run({ command: `sleep ${seconds} & echo started`, yieldMs: 60_000 })).toMatch(
       /^started\n\[exit code 0/,
     );
-    await until(() => !alive(seconds));
+    await until(() => !isAlive(seconds));
   });
 
   test("gives a terminal to what needs one", async () => {
@@ -534,9 +542,9 @@ describe("in the background", () => {
   test("kill ends it with all that it started", async () => {
     const seconds = mark();
     const id = idOf(await run({ command: `sleep ${seconds} & sleep ${seconds}`, background: true }));
-    await until(() => alive(seconds));
+    await until(() => isAlive(seconds));
     expect(await manage({ action: "kill", id })).toBe(`${id} was killed.`);
-    await until(() => !alive(seconds));
+    await until(() => !isAlive(seconds));
     expect(await refusedWith(processTool(it.context), { action: "write", id, data: "x" })).toContain(
       "is over: killed",
     );
@@ -637,7 +645,7 @@ describe("after a crash", () => {
     await leftover.ended;
     await until(() => marked.signalCode === "SIGKILL");
     expect(decoy.signalCode).toBe(null);
-    expect(alive(`${seconds}1`)).toBe(true);
+    expect(isAlive(`${seconds}1`)).toBe(true);
     decoy.kill("SIGKILL");
     const context = { ...it.context, exec: { ...it.context.exec, commands } as never };
     expect(await said(processTool(context), { action: "list" })).toContain(

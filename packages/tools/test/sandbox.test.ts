@@ -1,6 +1,5 @@
 // Commands and file tools in a real sandbox: what is there, what is not, and what stays of it.
 import { createServer } from "node:http";
-import { execFileSync } from "node:child_process";
 import { link, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer as connections, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -21,7 +20,7 @@ import { dockerCommand } from "../src/sandbox/docker.ts";
 import { exec } from "../src/tools/exec.ts";
 import { read } from "../src/tools/read.ts";
 import { write } from "../src/tools/write.ts";
-import { call, hostPath, refusedWith, said, session, stage, type Stage } from "./stage.ts";
+import { call, hostPath, isAlive, refusedWith, said, session, stage, type Stage } from "./stage.ts";
 
 const settings: SandboxSettings = {
   backend: "bubblewrap",
@@ -288,10 +287,7 @@ describe.skipIf(lacks(bwrap))("bubblewrap", () => {
   test("ends with the call, with all that it started", async () => {
     await open();
     const seconds = `31${process.pid}`;
-    const alive = (): boolean =>
-      execFileSync("ps", ["-eo", "args"], { encoding: "utf8" })
-        .split("\n")
-        .some((line) => line.endsWith(`sleep ${seconds}`));
+    const alive = (): boolean => isAlive(`sleep ${seconds}`);
     const stop = new AbortController();
     const running = call(
       exec(it.context),
@@ -299,10 +295,10 @@ describe.skipIf(lacks(bwrap))("bubblewrap", () => {
       it.workspace,
       stop.signal,
     );
-    while (!alive()) await new Promise((resolve) => setTimeout(resolve, 5));
+    while (!alive()) await new Promise((resolve) => setTimeout(resolve, 20));
     stop.abort();
     await expect(running).rejects.toMatchObject({ code: "aborted" });
-    while (alive()) await new Promise((resolve) => setTimeout(resolve, 5));
+    while (alive()) await new Promise((resolve) => setTimeout(resolve, 20));
   });
 
   test("gives a terminal too", async () => {

@@ -1,4 +1,6 @@
 // A workspace on disk with everything that tools need around it, for the suites of this package.
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -230,6 +232,24 @@ export function scopeOf(workspace: string, signal = new AbortController().signal
 export function made(tool: Tool | Unavailable): Tool {
   if ("unavailable" in tool) throw new Error(tool.unavailable);
   return tool;
+}
+
+/**
+ * Whether a process of this machine has these words in its command line. Where there is /proc it is read: a `ps`
+ * every few milliseconds would take more of the machine than what is waited for.
+ */
+export function isAlive(words: string): boolean {
+  if (!existsSync("/proc/self/cmdline"))
+    return execFileSync("ps", ["-eo", "args"], { encoding: "utf8" }).includes(words);
+  return readdirSync("/proc").some((name) => /^\d+$/.test(name) && commandLine(name).includes(words));
+}
+
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "latin1").replaceAll("\0", " ");
+  } catch {
+    return ""; // It is over by now.
+  }
 }
 
 /** As the loop calls it: parsed first. A throw is the tool's answer too. */
