@@ -5,15 +5,18 @@ import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { controlClient } from "../e2e/control-client.ts";
 import { cleanUp, freshHome, startDaemon, testToken } from "../e2e/daemon.ts";
 import { stage, type Stage } from "./stage.ts";
+import { usedHome, type UsedHome } from "./used-home.ts";
 
+let used: UsedHome;
 let at: Stage;
-beforeEach(async () => {
-  at = await stage();
+beforeAll(async () => {
+  used = await usedHome();
 });
+afterAll(() => used.remove());
 afterEach(async () => {
   await cleanUp();
   await at.close();
@@ -27,12 +30,11 @@ function overwrite(file: string, offset: number, bytes: Buffer): void {
   closeSync(handle);
 }
 
-async function answerOnce(): Promise<string> {
-  await at.start();
-  at.says("telegram");
-  await at.quiet("telegram");
-  await at.end();
-  return join(at.daemon.home, "state.db");
+/** A stage on a home that was used; its state.db. */
+async function answeredOnce(): Promise<string> {
+  const home = await used.copy();
+  at = await stage({ home });
+  return join(home, "state.db");
 }
 
 /** How the next start fails: its exit code and what it said. */
@@ -46,7 +48,7 @@ async function refusal(): Promise<string> {
 
 describe("a damaged state.db", () => {
   test("whose head is overwritten is refused with the next step, and not touched", async () => {
-    const file = await answerOnce();
+    const file = await answeredOnce();
     overwrite(file, 0, Buffer.from("this is no database".repeat(10)));
     const before = readFileSync(file);
     expect(await refusal()).toMatch(
@@ -56,7 +58,7 @@ describe("a damaged state.db", () => {
   });
 
   test("with bytes flipped in its pages is refused after a kill, before anything is written", async () => {
-    const file = await answerOnce();
+    const file = await answeredOnce();
     await at.start();
     await at.kill();
     const db = new DatabaseSync(file);
@@ -68,7 +70,7 @@ describe("a damaged state.db", () => {
   });
 
   test("of a newer Parley is refused, naming both versions", async () => {
-    const file = await answerOnce();
+    const file = await answeredOnce();
     const db = new DatabaseSync(file);
     db.exec("pragma user_version = 999");
     db.close();
@@ -77,6 +79,7 @@ describe("a damaged state.db", () => {
 });
 
 test("a second daemon on one home is refused with the process id of the first, which goes on", async () => {
+  at = await stage();
   const { pid } = await at.start();
   expect(await refusal()).toMatch(new RegExp(`exited with 78[\\s\\S]*process ${pid}\\b`));
   at.says("telegram");
@@ -85,6 +88,7 @@ test("a second daemon on one home is refused with the process id of the first, w
 });
 
 test("starts that are refused because the port is taken are no crash loop", async () => {
+  at = await stage();
   const other = createServer().listen(0, "127.0.0.1");
   await once(other, "listening");
   const gateway = { port: (other.address() as AddressInfo).port, auth: { token: testToken } };
