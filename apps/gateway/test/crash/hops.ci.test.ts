@@ -1,7 +1,7 @@
-// kill -9 at the labelled hops of a message, on Telegram, on Discord and on the web: each instant on one medium
-// at least, and each medium at many. hops.test.ts has taken some of them, hops.long.test.ts takes those that
-// are like another one. The loopback lives inside the process, so no kill can come between it and the daemon:
-// the simulator covers it.
+// kill -9 at the labelled hops of a message, on Telegram, on Discord and on the web: each instant on one
+// medium at least, and each medium at many. hops.test.ts has taken some of them, hops.long.test.ts takes
+// those that are like another one. The loopback lives inside the process, so no kill can come between it and
+// the daemon: the simulator covers it.
 import { afterEach, describe, test } from "vitest";
 import { cleanUp } from "../e2e/daemon.ts";
 import { hopCell } from "./hop-cell.ts";

@@ -24,7 +24,9 @@ export interface Hop {
   readonly flagged?: number;
   /** Previews that nobody finishes. */
   readonly orphans?: number;
-  /** Another medium's hop, or its neighbour, takes the same way: only the long run goes through this one as well. */
+  /**
+   * Another medium's hop, or its neighbour, takes the same way: only the long run goes through this one too.
+   */
   readonly alike?: true;
 }
 

@@ -1,4 +1,5 @@
-// Some kills in a row, more than make a turn a suspect, each before the model has answered; slow-model.long.test.ts has a hundred.
+// Some kills in a row, more than make a turn a suspect, each before the model has answered;
+// slow-model.long.test.ts has a hundred.
 import { afterEach, expect, test } from "vitest";
 import { cleanUp } from "../e2e/daemon.ts";
 import { flawless } from "./said.ts";

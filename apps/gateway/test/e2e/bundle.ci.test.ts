@@ -1,5 +1,5 @@
-// The bundle, which the image is made of: built by this run, started without this checkout's node_modules, and
-// talked to. And the image's recipe, held against what an image of ours must be (no Docker runs here).
+// The bundle, which the image is made of: built by this run, started without this checkout's node_modules,
+// and talked to. And the image's recipe, held against what an image of ours must be (no Docker runs here).
 import { execFile, fork, spawn } from "node:child_process";
 import { on } from "node:events";
 import { existsSync, readFileSync } from "node:fs";

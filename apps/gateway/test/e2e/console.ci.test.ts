@@ -131,8 +131,8 @@ describe.skipIf(lacks(chromium))("the console in a browser", () => {
     await page.evaluate(axe.source);
     const found: string[] = [];
     const wasWhole = new Set<string>();
-    // Each page in both themes and three widths, one of them as somebody sees it who zooms a screen of 1440 to
-    // 200 %; a theme and a width meet on every other page, as no color hangs on a width.
+    // Each page in both themes and three widths, one of them as somebody sees it who zooms a screen of 1440
+    // to 200 %; a theme and a width meet on every other page, as no color hangs on a width.
     for (const [turn, [width, theme]] of (
       [
         [1440, "light"],

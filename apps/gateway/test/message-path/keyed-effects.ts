@@ -1,5 +1,5 @@
-// Effects that are keyed by their call, in a process that dies of its writes in turn: after the next start each
-// effect is there once.
+// Effects that are keyed by their call, in a process that dies of its writes in turn: after the next start
+// each effect is there once.
 import type { JsonObject } from "@parley/protocol";
 import { afterEach, expect, test } from "vitest";
 import { stage, type Person, type Stage } from "./stage.ts";
@@ -87,7 +87,7 @@ async function atWrites(first: number, step: number, cell: (nth: number) => Prom
   expect(deaths).toBeGreaterThan(1);
 }
 
-/** The tests, each with a death at every `step`th write; one begins at the first write, the next at the second. */
+/** The tests, each with a death at every `step`th write; one begins at the first, the next at the second. */
 export function keyedEffects(step: 1 | 2): void {
   afterEach(() => s.close());
 

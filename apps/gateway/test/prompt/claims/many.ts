@@ -1,5 +1,5 @@
-// So many random installations, and no section of any of their prompts claims what is not so. A failure prints
-// the seed.
+// So many random installations, and no section of any of their prompts claims what is not so. A failure
+// prints the seed.
 import fc from "fast-check";
 import { expect } from "vitest";
 import { falseClaims } from "./check.ts";
