@@ -200,6 +200,7 @@ export function turnPreparer(services: PreparerNeeds): TurnPreparer {
           startupNotes({
             workspace,
             notes,
+            cells: services.cells,
             timeZone: defaults.userTimezone,
             nowMs: clock.now(),
             settings: defaults.startupContext,

@@ -7,6 +7,7 @@ import type { Session } from "@parley/store";
 import type { ExecPolicy, Tool } from "@parley/tools";
 import type { ContextSettings } from "./context/context-settings.ts";
 import type { NotesPlace } from "./memory/notes-place.ts";
+import type { StartupNotes } from "./memory/startup-memory.ts";
 import type { Wanted } from "./models/directives.ts";
 import type { PromptNote } from "./prompt/prompt-history.ts";
 
@@ -35,7 +36,7 @@ export interface PreparedTurn {
   readonly keepsNotes: boolean;
   readonly notesPlace: NotesPlace;
   /** For the first message of a new conversation; null when there are none. */
-  readonly startupNotes: () => Promise<string | null>;
+  readonly startupNotes: () => Promise<StartupNotes | null>;
   /** Variables that the skills add to the environment of the turn's processes. */
   readonly env: { readonly [name: string]: string };
   /** The texts of called skills, where the agent cannot read them itself. */

@@ -95,7 +95,7 @@ async function prepare(services: Services, { historyOf, flood }: Readers, opened
     prepared,
     spending,
     context,
-    startup: startup.text,
+    startup: startup.told,
     notes: [...trouble.notes, ...dropped, ...prepared.notes],
     patch: { ...startup.patch, ...trouble.patch },
   };

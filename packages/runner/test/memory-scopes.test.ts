@@ -254,12 +254,12 @@ test("what changed in a text is told in whole lines, with where they stand", () 
 
 test("the first message of a new conversation has the notes, once, in private, and no other has", async () => {
   let read = 0;
-  const notes = async () => ((read += 1), "notes");
+  const notes = async () => ((read += 1), { text: "notes" });
   const told = (
     epoch: number,
     fields: object,
     kind: "dm" | "group" = "dm",
-    from: () => Promise<string | null> = notes,
+    from: () => Promise<{ readonly text: string } | null> = notes,
   ) =>
     startupFor(
       { epoch },
@@ -268,13 +268,13 @@ test("the first message of a new conversation has the notes, once, in private, a
       from,
     );
   expect(startupDue(3)).toEqual({ startupMemory: 3 });
-  expect(await told(3, startupDue(3))).toEqual({ text: "notes", patch: { startupMemory: null } });
+  expect(await told(3, startupDue(3))).toEqual({ told: { text: "notes" }, patch: { startupMemory: null } });
   expect(await told(3, startupDue(3), "dm", async () => null)).toEqual({
-    text: null,
+    told: null,
     patch: { startupMemory: null },
   });
   for (const each of [await told(4, startupDue(3)), await told(3, {}), await told(3, startupDue(3), "group")])
-    expect(each).toEqual({ text: null, patch: {} });
+    expect(each).toEqual({ told: null, patch: {} });
   expect(read).toBe(1);
 });
 

@@ -317,12 +317,12 @@ test("the notes of the last days are told by the day where people are, as much a
   await mkdir(join(workspace, "memory"), { recursive: true });
   for (const day of ["2026-05-30", "2026-05-31", "2026-06-01", "2026-06-02"])
     await writeFile(join(workspace, "memory", `${day}.md`), `- of ${day}`);
-  expect(await (await prepare()).startupNotes()).toBe(
-    "## memory/2026-06-01.md\n- of 2026-06-01\n## memory/2026-05-31.md\n- of 2026-05-31",
-  );
+  expect(await (await prepare()).startupNotes()).toEqual({
+    text: "## memory/2026-06-01.md\n- of 2026-06-01\n## memory/2026-05-31.md\n- of 2026-05-31",
+  });
   expect(await (await prepare({ by: guest })).startupNotes()).toBeNull();
   await writeFile(join(workspace, "memory", "2026-06-01.md"), `old ${"x".repeat(300)} new`);
-  const cut = (await (await prepare()).startupNotes()) ?? "";
+  const cut = (await (await prepare()).startupNotes())?.text ?? "";
   expect([cut.includes("old"), cut.split("\n")[2]?.endsWith("x new"), cut.length < 200]).toEqual([
     false,
     true,

@@ -115,9 +115,13 @@ test("beyond the cap the oldest are told in a line each, with the kinds of their
 test("Parley's words to the agent, recent notes, and that it was away stand before the messages", () => {
   const one = row("a", { atMs: 0 }, {}, { acceptedAtMs: 9 * hour });
   const of = turn([one, row("b", { atMs: 9 * hour }, {}, { acceptedAtMs: 9 * hour })]);
-  expect(openingText(of, { notes: ["first", "second"], startup: "yesterday" }, 2 * hour + 1)).toMatch(
+  expect(
+    openingText(of, { notes: ["first", "second"], startup: { text: "yesterday" } }, 2 * hour + 1),
+  ).toMatch(
     /^\[Parley: first\]\n\n\[Parley: second\]\n\n\[Parley: these messages came while you were away.*STARTUP.*yesterday.*words of a\n\nwords of b$/s,
   );
+  const startup = { text: "yesterday", untrusted: "evil.example" };
+  expect(built(of, { startup }).opening[0]?.untrusted).toBe("evil.example");
   expect(openingText(of, {}, 2 * hour)).toBe("words of a\n\nwords of b");
 });
 

@@ -5,8 +5,9 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { rootedReader, tailOf } from "@parley/agent";
 import { type Address, type Json, type Log, recentDays } from "@parley/protocol";
-import type { Session, Turn } from "@parley/store";
+import type { Cells, Session, Turn } from "@parley/store";
 import type { NotesPlace } from "./notes-place.ts";
+import { markedLines, untrustedIn } from "./untrusted-lines.ts";
 
 interface StartupSettings {
   readonly enabled: boolean;
@@ -18,11 +19,19 @@ interface StartupSettings {
 export interface StartupRequest {
   readonly workspace: string;
   readonly notes: Pick<NotesPlace, "folder" | "originOf">;
+  /** Knows which lines strangers had a hand in. */
+  readonly cells: Pick<Cells, "get">;
   /** IANA name. */
   readonly timeZone: string;
   readonly nowMs: number;
   readonly settings: StartupSettings;
   readonly log: Log;
+}
+
+export interface StartupNotes {
+  readonly text: string;
+  /** Where text of strangers came from that a turn had read before it wrote a line of these. */
+  readonly untrusted?: string;
 }
 
 /** Session field: the epoch whose first message carries the notes; null once it did. */
@@ -40,10 +49,10 @@ export async function startupFor(
   turn: Pick<Turn, "epoch">,
   session: Pick<Session, "fields">,
   address: Address,
-  notes: (() => Promise<string | null>) | undefined,
-): Promise<{ readonly text: string | null; readonly patch: { readonly [field: string]: Json } }> {
-  if (session.fields[startupField] !== turn.epoch || address.kind !== "dm") return { text: null, patch: {} };
-  return { text: (await notes?.()) ?? null, patch: { [startupField]: null } };
+  notes: (() => Promise<StartupNotes | null>) | undefined,
+): Promise<{ readonly told: StartupNotes | null; readonly patch: { readonly [field: string]: Json } }> {
+  if (session.fields[startupField] !== turn.epoch || address.kind !== "dm") return { told: null, patch: {} };
+  return { told: (await notes?.()) ?? null, patch: { [startupField]: null } };
 }
 
 const mostFiles = 20;
@@ -52,11 +61,12 @@ const mostFiles = 20;
 export async function startupNotes({
   workspace,
   notes: place,
+  cells,
   timeZone,
   nowMs,
   settings,
   log,
-}: StartupRequest): Promise<string | null> {
+}: StartupRequest): Promise<StartupNotes | null> {
   if (!settings.enabled) return null;
   const days = recentDays(nowMs, timeZone, settings.dailyMemoryDays);
   // An unreadable folder has no notes.
@@ -69,6 +79,7 @@ export async function startupNotes({
   const reader = rootedReader();
   const originOf = await place.originOf();
   const notes: string[] = [];
+  const sources = new Set<string>();
   let leftChars = settings.maxTotalChars;
   for (const name of files.slice(0, mostFiles)) {
     const path = `${place.folder}/${name}`;
@@ -83,11 +94,16 @@ export async function startupNotes({
     const title = `## ${path}\n${origin === null ? "" : `[${origin.reason}]\n`}`;
     const roomChars = Math.min(settings.maxFileChars, leftChars - title.length - 1);
     if (roomChars <= 0) break;
-    const note = title + newest(file.text.trim(), roomChars, path);
+    const source = await untrustedIn(cells, workspace, path, file.text);
+    if (source !== null) sources.add(source);
+    const marked = await markedLines(cells, workspace, path, file.text.trim());
+    const note = title + newest(marked, roomChars, path);
     notes.push(note);
     leftChars -= note.length + 1;
   }
-  return notes.length === 0 ? null : notes.join("\n");
+  if (notes.length === 0) return null;
+  const text = notes.join("\n");
+  return sources.size === 0 ? { text } : { text, untrusted: [...sources].join(", ") };
 }
 
 /** Keeps the end of the text, because notes are appended and the end is the newest. */

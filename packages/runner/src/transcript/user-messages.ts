@@ -11,6 +11,7 @@ import {
   type UserEntry,
 } from "@parley/protocol";
 import type { Row, Turn } from "@parley/store";
+import type { StartupNotes } from "../memory/startup-memory.ts";
 import { isBacklog } from "../queue/backlog.ts";
 import { readDirectives } from "../models/directives.ts";
 import type { ReadMessage } from "../media/attachments.ts";
@@ -26,7 +27,7 @@ export interface ToldBeside {
   /** Parley's own words to the agent for this turn. */
   readonly notes: readonly string[];
   /** Recent daily notes, for the first message of a new conversation; null for any other. */
-  readonly startup: string | null;
+  readonly startup: StartupNotes | null;
   /** Returns a message with its files. */
   readonly read: (row: Row) => ReadMessage;
   /** SKILL.md texts by the name of the called skill, where the agent has no tool to read them. */
@@ -125,14 +126,15 @@ export function turnMessages(
     const built = entry([...told, ...whole], {
       ...(context.length === 0 ? {} : { context: context.map(inboundOf) }),
       ...(away ? { away: true } : {}),
-      ...(startup === null ? {} : { startup }),
+      ...(startup === null ? {} : { startup: startup.text }),
       notes,
       earlier: earlier.map(({ inbound, words }) => ({
         name: inbound.sender.name,
         words: disarmedLine(words, lineChars),
       })),
     });
-    return [{ ...built, rows: rows.map((row) => row.id) }];
+    const untrusted = built.untrusted ?? startup?.untrusted;
+    return [{ ...built, rows: rows.map((row) => row.id), ...(untrusted === undefined ? {} : { untrusted }) }];
   };
 
   return {
