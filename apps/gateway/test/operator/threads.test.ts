@@ -317,6 +317,30 @@ test("what was changed or taken back is shown so to everybody, once, and is a gu
   );
 });
 
+test("a command that waits is taken back with what stands behind it, and gets no other words", async () => {
+  const { store, call } = await stage();
+  const { id } = await call["chat.send"]({ text: "/new", idempotencyKey: "1" }, caller);
+  const [row] = await store.inbox.find({ id, limit: 1 });
+  if (row === undefined) throw new Error("there is a row");
+  const { conversation, pool, authority } = row;
+  const { inbound } = JSON.parse(row.payload) as { readonly inbound: Inbound };
+  const given = { id: "web:default:web-1:2", messageId: "web-1:2" };
+  const rowOf = (own: string, more: object) => ({
+    ...{ id: own, lane: row.lane, conversation, pool, authority, as: { kind: "work" } as const },
+    payload: JSON.stringify({ v: 1, owner: true, inbound: { ...inbound, ...given, id: own }, ...more }),
+  });
+  await store.inbox.accept([
+    rowOf(given.id, { command: { name: "new", args: "which tea?" } }),
+    rowOf(`${given.id}/message`, {}),
+  ]);
+  await expect(
+    call["chat.edit"]({ id: given.id, text: "/new and?", idempotencyKey: "e" }, caller),
+  ).rejects.toThrow("a command stays as it was given; take it back and give it anew");
+  await call["chat.cancel"]({ id: given.id }, caller);
+  const waiting = await store.inbox.find({ lane: row.lane, state: "waiting", limit: 9 });
+  expect(waiting.map((each) => each.id)).toEqual([id]);
+});
+
 test("only the row that was meant is taken back, and none that something else ended or that no person of this page wrote", async () => {
   const { store, call } = await stage();
   const { id } = await call["chat.send"]({ text: "one", idempotencyKey: "1" }, caller);

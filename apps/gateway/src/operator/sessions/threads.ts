@@ -6,6 +6,8 @@ import type { WebChannel } from "@parley/channels";
 import {
   conversationKey,
   Fault,
+  openingId,
+  parseRowPayload,
   type Address,
   type ChatMessage,
   type Entry,
@@ -123,7 +125,8 @@ export function threadMethods({ wired: { web }, store, route, clock }: ThreadPor
       const to = addressOf(caller, thread);
       const row = await ownRow(caller, to, id);
       const reason = "its writer took it back";
-      const { rows } = await inbox.stop(row.lane, { rows: { ids: [id] }, reason });
+      // What stands behind a /new is a row of its own.
+      const { rows } = await inbox.stop(row.lane, { rows: { ids: [id, openingId(id)] }, reason });
       const isTaken = rows.includes(id) || row.reason === reason;
       if (!isTaken) throw begun();
       await web.announce(to, {
@@ -145,6 +148,8 @@ export function threadMethods({ wired: { web }, store, route, clock }: ThreadPor
       const to = addressOf(caller, thread);
       const row = await ownRow(caller, to, id);
       if (row.state !== "waiting") throw begun();
+      if (parseRowPayload(row.payload).command !== undefined)
+        throw new Fault("unsupported", "a command stays as it was given; take it back and give it anew");
       const said = `${caller.peer}:${idempotencyKey}`;
       const rights = { guest: !caller.scopes.includes("admin"), approver: caller.scopes.includes("approve") };
       const edits = id.slice(`web:${web.account}:`.length);
