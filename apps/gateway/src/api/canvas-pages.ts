@@ -24,6 +24,7 @@ import {
 } from "@parley/runner";
 import type { Cells } from "@parley/store";
 import { z } from "zod";
+import { jsonDepth } from "./hook-body.ts";
 
 export interface CanvasPagesOptions extends Pick<
   ApiCallers,
@@ -41,6 +42,7 @@ type In = Context<{ Bindings: HttpBindings }>;
 
 const bodyBytes = 16_384;
 const sentChars = 4_000;
+const mostDepth = 100;
 const openBody = z.object({ code: z.string().min(1).max(128) });
 const eventBody = z.object({ key: z.string().regex(/^[\w-]{8,64}$/), value: z.json() });
 /** A viewer asks again after this long without news. */
@@ -83,7 +85,8 @@ export function canvasPages(options: CanvasPagesOptions): (context: In) => Promi
   async function bodyOf<T>(context: In, schema: z.ZodType<T>): Promise<T | null> {
     try {
       const text = (await readBody(context.env.incoming, bodyBytes)).toString("utf8");
-      return schema.safeParse(JSON.parse(text)).data ?? null;
+      // The check of a value goes down into it, and would find the end of the stack.
+      return jsonDepth(text) > mostDepth ? null : (schema.safeParse(JSON.parse(text)).data ?? null);
     } catch (error) {
       if (error instanceof SyntaxError || error instanceof TooLarge) return null;
       throw error;

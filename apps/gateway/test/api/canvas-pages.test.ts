@@ -270,10 +270,9 @@ test("every refusal is told whole, wrong links are counted, and nothing is recei
   ]);
   for (const key of ["1234567", "x".repeat(65), "with space", "press-01\n"])
     expect(await shown("POST", "/canvas/event", { key, value: 1 }, by)).toEqual([400, form]);
-  expect(await shown("POST", "/canvas/event", { ...press, value: "x".repeat(3_999) }, by)).toEqual([
-    400,
-    form,
-  ]);
+  const deep = `{"key":"press-01","value":${"[".repeat(7_000)}${"]".repeat(7_000)}}`;
+  for (const body of [{ ...press, value: "x".repeat(3_999) }, deep])
+    expect(await shown("POST", "/canvas/event", body, by)).toEqual([400, form]);
   expect(await shown("GET", "/canvas/page/short")).toEqual([404, "there is no such page"]);
   for (const [method, path] of [
     ["GET", "/canvas/open"],
