@@ -149,6 +149,8 @@ describe("the rehearsal's script", () => {
   it("says what is wrong with a command that it cannot do, and lets other lines alone", async () => {
     expect((await play("!wait soon")).text).toContain('I cannot do "!wait soon"');
     expect((await play("!tool weather [1]")).text).toContain("!help");
+    const deep = `!tool weather {"x":${"[".repeat(5_000)}${"]".repeat(5_000)}}`;
+    expect((await play(deep)).text).toContain("!help");
     expect((await play("wow! that is !not a script")).text).toContain("You wrote");
   });
 

@@ -1,6 +1,7 @@
 // The script language of the rehearsal model: one command per line, beginning with `!`. docs/rehearsal.md is
 // its manual. Other lines are no error: a message without commands is ordinary conversation.
 import type { JsonObject } from "@parley/protocol";
+import { isObject, jsonIn, nestsTooDeep } from "../sdk/json.ts";
 import { modelErrorKinds, type ModelErrorKind } from "../model.ts";
 
 export type RehearsalCommand =
@@ -120,15 +121,9 @@ function whole(text: string, atMost: number): number | null {
 }
 
 function parseObject(json: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as JsonObject)
-      : null;
-  } catch {
-    // Not JSON; the caller answers with the command's syntax.
-    return null;
-  }
+  const value = jsonIn(json);
+  // Arguments as deep as no other model's reach a tool.
+  return isObject(value) && !nestsTooDeep(value) ? value : null;
 }
 
 /** Exactly `chars` characters of numbered lines, so that a missing or doubled piece is seen at once. */

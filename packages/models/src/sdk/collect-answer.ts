@@ -13,7 +13,7 @@ import {
 import type { ModelError, ModelEvent } from "../model.ts";
 import { type ModelPrice, priced } from "../price.ts";
 import { estimatedUsage, soundUsage, type Size } from "./counts.ts";
-import { isObject, jsonIn } from "./json.ts";
+import { isObject, jsonIn, mostLevels, nestsTooDeep } from "./json.ts";
 import { closeSeal } from "./prompt.ts";
 
 type Part<Type extends string> = Extract<LanguageModelV4StreamPart, { type: Type }>;
@@ -205,20 +205,6 @@ export function collectAnswer({
 const cutOff =
   "the answer was cut off by its length limit, so no call in it can be trusted. Make the call again with shorter arguments, or in smaller steps";
 const noObject = "Send the arguments as one JSON object";
-
-/**
- * No tool needs deeper arguments. Code that validates, stores and redacts arguments walks them by recursion.
- */
-const mostLevels = 100;
-
-function nestsTooDeep(value: object): boolean {
-  let level: readonly unknown[] = [value];
-  for (let depth = 0; depth < mostLevels; depth += 1) {
-    level = level.flatMap((each) => (typeof each === "object" && each !== null ? Object.values(each) : []));
-    if (level.length === 0) return false;
-  }
-  return level.some((each) => typeof each === "object" && each !== null);
-}
 
 /** Strict JSON only: a call that only a tolerant parser can close was never finished by the model. */
 function argumentsOf(input: string): { readonly args: JsonObject } | { readonly reason: string } {
