@@ -30,6 +30,11 @@ test.for([
   ["a.parley.example", undefined, home, "host"],
   ["parley.example:123456", undefined, home, "host"],
   ["parley.example/x", undefined, home, "host"],
+  // However an address of IPv6 is written in the config, and in whatever letters.
+  ["[2001:db8::5]:80", undefined, { ...home, allowedHosts: ["[2001:DB8::5]"] }, null],
+  ["[2001:db8::5]:80", "https://[2001:db8::5]", { ...home, allowedHosts: ["2001:db8::5"] }, null],
+  ["[2001:db8::6]", undefined, { ...home, allowedHosts: ["2001:db8::5"] }, "host"],
+  ["[2001:db8::7]", undefined, { ...home, listenHost: "2001:DB8::7" }, null],
   ["", undefined, home, "host"],
   [undefined, undefined, home, "host"],
   // On all interfaces an address is accepted and a name is not.

@@ -3,6 +3,8 @@ import { isIP } from "node:net";
 import { z } from "zod";
 import { secretField } from "./fields.ts";
 
+const hostForm = "a host name or IP address, without scheme and port";
+
 export const gatewaySchema = z
   .strictObject({
     port: z
@@ -42,7 +44,10 @@ export const gatewaySchema = z
       .array(
         z
           .string()
-          .regex(/^[a-z0-9.:[\]-]+$/i, { error: "a host name or IP address, without scheme and port" }),
+          .regex(/^[a-z0-9.:[\]-]+$/i, { error: hostForm, abort: true })
+          .refine((host) => /^[a-z0-9.-]*$/i.test(host) || isIP(host.replace(/^\[(.+)\]$/, "$1")) === 6, {
+            error: hostForm,
+          }),
       )
       .default([])
       .describe(

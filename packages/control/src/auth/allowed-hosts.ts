@@ -36,7 +36,7 @@ export function originTrouble({ host, origin }: RequestOrigin, rules: HostRules)
   if (from.toLowerCase() === host?.toLowerCase()) return null;
   // Behind a reverse proxy Host may be the inner name; a page may then come from the configured names.
   const fromName = hostname(from);
-  const configured = fromName !== null && rules.allowedHosts.some((each) => each.toLowerCase() === fromName);
+  const configured = fromName !== null && isNamed(fromName, rules);
   return configured
     ? null
     : { reason: "origin", text: "the page comes from another site; see gateway.allowedHosts" };
@@ -48,9 +48,15 @@ function hostname(host: string | undefined): string | null {
   return (match?.[1] ?? match?.[2] ?? null)?.toLowerCase() ?? null;
 }
 
-function isOurs(name: string, { listenHost, allowedHosts }: HostRules): boolean {
+/** An address of IPv6 stands in brackets where it is a part of a URL, as `gateway.publicUrl` is one. */
+function isNamed(name: string, { allowedHosts }: HostRules): boolean {
+  return allowedHosts.some((each) => hostname(isIP(each) === 6 ? `[${each}]` : each) === name);
+}
+
+function isOurs(name: string, rules: HostRules): boolean {
+  const { listenHost } = rules;
   if (name === "localhost" || name === "::1" || (isIP(name) === 4 && name.startsWith("127."))) return true;
-  if (name === listenHost || allowedHosts.some((each) => each.toLowerCase() === name)) return true;
+  if (name === listenHost.toLowerCase() || isNamed(name, rules)) return true;
   // On all interfaces any address is accepted: an address cannot be rebound, only a name can.
   return (listenHost === "0.0.0.0" || listenHost === "::") && isIP(name) !== 0;
 }
