@@ -51,7 +51,21 @@ const places: readonly (readonly [string, readonly unknown[], (value: never) => 
   ],
   [
     "gateway.allowedHosts[0]",
-    ["a.Example", "10.0.0.1", "[::1]", "a-b", "2001:db8::5", "a.example:8443", "[a]", "http://a", "a/b", "a_b", "a b", "ä.example", ""],
+    [
+      "a.Example",
+      "10.0.0.1",
+      "[::1]",
+      "a-b",
+      "2001:db8::5",
+      "a.example:8443",
+      "[a]",
+      "http://a",
+      "a/b",
+      "a_b",
+      "a b",
+      "ä.example",
+      "",
+    ],
     (host: string) => ({ gateway: { allowedHosts: [host] } }),
   ],
   [
