@@ -2,7 +2,7 @@
 // tools and without a trace in the transcript. The question is stored before anybody waits for it, so that a
 // process that dies leaves it to the next one; spending caps count it like a turn.
 import type { Speakers } from "@parley/access";
-import { replyParser, viewOf, type Redaction } from "@parley/agent";
+import { liveHistory, replyParser, viewOf, type Redaction } from "@parley/agent";
 import {
   conversationKey,
   deadline,
@@ -125,15 +125,13 @@ export function createSideQuestions(options: SideQuestionsOptions): SideQuestion
       ]);
       const { model, system, tools, thinking } = prepared;
       const text = `A question beside the conversation. Answer it briefly, in words only; it is not remembered.\n\n${args}`;
-      const told = {
-        type: "user" as const,
-        content: [{ type: "text" as const, text }],
-        rows: [],
-        atMs: clock.now(),
-      };
+      const content = [{ type: "text" as const, text }];
+      const told = { entry: { type: "user" as const, content, rows: [], atMs: clock.now() } };
+      // The summary stands behind the newest entries, which it left word for word.
+      const { summary, tail } = liveHistory(history);
       const request = {
         system,
-        messages: viewOf([...history.map(({ entry }) => entry), told]),
+        messages: viewOf([...(summary === null ? [] : [summary]), ...tail, told].map(({ entry }) => entry)),
         tools: tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
         toolChoice: "none" as const,
         thinking,

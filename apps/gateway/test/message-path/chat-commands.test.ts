@@ -39,6 +39,21 @@ describe("/btw", () => {
     await expect(await s.trace()).toMatchFileSnapshot("traces/side-question.txt");
   });
 
+  test("knows what a summary left word for word", async () => {
+    const compaction = { keepRecentTokens: 1_000, memoryFlush: { enabled: false } };
+    const olga = await begin({ config: { agents: { defaults: { compaction } } } });
+    s.model.answers(({ text, messages }) => {
+      if (text.includes("CONVERSATION")) return "Old things were told.";
+      return text.includes("beside the conversation")
+        ? `side: ${JSON.stringify(messages).includes("blue") ? "blue" : "?"}`
+        : "ok";
+    });
+    for (const words of ["old ".repeat(3_000), "the sky is blue"]) await olga.says(words).gets("ok");
+    await olga.says("/compact").gets(/ompacted/);
+    await olga.says("/btw which colour?").gets("💭 side: blue");
+    expect(s.model.asked.at(-1)?.users[0]).toMatch(/^Summary of .*Old things were told/s);
+  });
+
   test("a process that dies leaves it to the next one, and it is answered once", async () => {
     const olga = await begin();
     s.model.answers(() => ({ afterMs: 20_000, says: ["yes"] }));
