@@ -51,7 +51,15 @@ export async function withState<T>(terminal: Console, work: Work<T>): Promise<T>
 
 /** Always starts one; it refuses when a daemon holds the state folder. */
 export async function withStoppedGateway<T>(terminal: Console, work: Work<T>): Promise<T> {
-  return over({ wire: onceWire(gatewayProgram, terminal.env) }, work);
+  const wire = onceWire(gatewayProgram, terminal.env);
+  try {
+    return await over({ wire }, work);
+  } catch (error) {
+    // It has no log but its standard error, and what the log would have ends with it.
+    if (!(error instanceof CommandFailure) || error.code !== "internal") throw error;
+    const { message } = await wire.closed;
+    throw new CommandFailure(error.code, `${error.message}\n${message}`, error.exitCode, { cause: error });
+  }
 }
 
 function warn({ err, env }: Console, { configTrouble }: GatewayAddress): void {

@@ -39,6 +39,16 @@ describe("with no gateway that runs", () => {
     },
   );
 
+  test("what its log has of a mistake of its own is told behind the words that point there", async () => {
+    const { env } = standIn({
+      answers: { "dead.list": { code: "internal", message: "its log has more under 1234" } },
+      err: '{"level":50,"reference":"1234"}\n',
+    });
+    const said = await parley(stateFolder(away), ["dead", "list"], { env });
+    expect([said.exitCode, said.out]).toEqual([1, ""]);
+    expect(said.err).toBe('its log has more under 1234\n{"level":50,"reference":"1234"}\n');
+  });
+
   test("a refusal of it is told as one", async () => {
     const { env } = standIn({ answers: { "outbox.drop": { code: "missing", message: "there is none" } } });
     const said = await parley(stateFolder(away), ["outbox", "drop", "x", "--json"], { env });

@@ -9,7 +9,7 @@ import { onTestFinished } from "vitest";
 export interface StandIn {
   /** With `--once`: what to answer to each method; what has a `code` and a `message` is a refusal. */
   readonly answers?: { readonly [method: string]: unknown };
-  /** Otherwise: what it prints, and how it ends. */
+  /** Otherwise: what it prints, and how it ends; what its log has comes with `--once` as well, at the end. */
   readonly out?: string;
   readonly err?: string;
   readonly exitCode?: number;
@@ -45,6 +45,7 @@ export function standIn(does: StandIn): Called {
         const end = isRefused ? { ok: false, error: answer } : { ok: true, payload: answer };
         process.stdout.write(JSON.stringify({ type: "res", id, ...end }) + "\\n");
       }
+      await new Promise((told) => process.stderr.write(does.err ?? "", told));
       process.exit(0);
     }
     process.stderr.write(does.err ?? "");

@@ -1,5 +1,14 @@
 // Backup while the daemon writes, restore while it does not, and the doctor's look at a file.
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -96,6 +105,29 @@ test("a restore replaces a damaged database, and refuses a damaged backup", asyn
   writeFileSync(empty, "");
   expect(() => restoreDatabase(empty, path, 3)).toThrow("is no backup of Parley");
   expect(await rowsIn(path)).toBe(1);
+});
+
+test("what stands in the log beside a copied database is restored with it", async () => {
+  const store = await sqliteStore(options(path));
+  await store.inbox.accept([row("1")]);
+  // As `cp -r` takes them after a kill.
+  for (const side of ["", "-wal"]) copyFileSync(path + side, copy + side);
+  await store.inbox.accept([row("2")]);
+  await store.close();
+  const before = [readFileSync(copy), readFileSync(`${copy}-wal`)];
+  restoreDatabase(copy, path, 1);
+  expect(await rowsIn(path)).toBe(1);
+  expect([readFileSync(copy), readFileSync(`${copy}-wal`)]).toEqual(before);
+  expect(readdirSync(dir).filter((name) => name.includes("partial"))).toEqual([]);
+});
+
+test("a database of another program is told as what it is, and not as one of this folder", () => {
+  const db = new DatabaseSync(copy);
+  db.exec("create table notes (text)");
+  db.close();
+  expect(() => restoreDatabase(copy, path, 1)).toThrow(
+    `${copy} is no backup of Parley: it is empty, or another program's`,
+  );
 });
 
 test("a restore into an empty home needs no old file", async () => {

@@ -7,6 +7,7 @@ import type { Readable, Writable } from "node:stream";
 import {
   configEditor,
   ConfigFault,
+  fileFault,
   loadBlocks,
   loadConfig,
   secretValues,
@@ -220,6 +221,16 @@ type ClosedStoreHandlers = ReturnType<typeof configHandlers> & Pick<Handlers, "b
 /** `onStore` opens the store when it is first needed. */
 function handlersWithoutDaemon(closed: ClosedStoreHandlers, onStore: () => Promise<StoreHandlers>): Handlers {
   type Handle = (params: unknown, caller: Caller) => Promise<unknown>;
+  /** No log of a daemon has what a disk refuses: whoever asked is told. */
+  const inWords =
+    (handle: Handle): Handle =>
+    async (params, caller) => {
+      try {
+        return await handle(params, caller);
+      } catch (error) {
+        throw fileFault(error) ?? error;
+      }
+    };
   const handlerOf = (method: string, needs: MethodNeeds): Handle => {
     switch (needs) {
       case "daemon":
@@ -235,7 +246,7 @@ function handlersWithoutDaemon(closed: ClosedStoreHandlers, onStore: () => Promi
   };
   // Every method of the table has a handler here; TypeScript cannot follow that through `fromEntries`.
   return Object.fromEntries(
-    Object.entries(methods).map(([method, { needs }]) => [method, handlerOf(method, needs)]),
+    Object.entries(methods).map(([method, { needs }]) => [method, inWords(handlerOf(method, needs))]),
   ) as unknown as Handlers;
 }
 

@@ -113,6 +113,9 @@ export function stoppedHome({ config, home, bootId, clock, ids, log }: StoppedHo
 /** A sealed backup is opened beside the database, for as long as it takes. */
 function openedBackup(from: string, beside: string, passphrase: string | undefined): string {
   if (!existsSync(from)) throw new Fault("missing", `there is no file ${from}`);
+  // A pipe would be waited for.
+  if (!statSync(from).isFile())
+    throw new Fault("invalid", `${from} is no file: name one that \`parley backup\` wrote`);
   if (!isSealed(from)) return from;
   if (passphrase === undefined)
     throw new Fault("denied", `${from} is encrypted: give its passphrase with --passphrase`);

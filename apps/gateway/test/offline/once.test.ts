@@ -1,6 +1,14 @@
 // The operator's methods without a daemon, frame by frame in this process: what is served from the config,
 // from the records and from nothing, and what a broken config still lets one do.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Readable, Writable } from "node:stream";
@@ -268,6 +276,19 @@ test("what a turn would run with by another config file is that file's, over the
   writeFileSync(other, "{ agents: 1 }");
   await expect(world(other)).rejects.toThrow(other);
 });
+
+test.runIf(process.platform === "linux")(
+  "a disk that takes nothing is told in words, and not by the name of a place in a log that nobody keeps",
+  async () => {
+    await recorded();
+    symlinkSync("/dev/full", join(home, "daemon.pid"));
+    const [answer] = await asked({}, ["sessions.list"]);
+    expect(answer?.error).toEqual({
+      code: "unavailable",
+      message: expect.stringMatching(/could not be written, the disk is full: ENOSPC/) as string,
+    });
+  },
+);
 
 test("a broken config is told where a method needs it, and keeps nobody from the records", async () => {
   await recorded();

@@ -1,5 +1,6 @@
 // The state folder while no daemon runs: who may use it, what a backup and a restore answer, and what they
 // leave behind.
+import { execFileSync } from "node:child_process";
 import {
   copyFileSync,
   mkdtempSync,
@@ -102,6 +103,11 @@ test("a backup is answered with its place and size; a path that depends on the f
   await expect(made.backup({ path: "b.db" })).rejects.toThrow('"b.db" is not an absolute path');
   await expect(made.restore({ path: "b.db" })).rejects.toThrow('"b.db" is not an absolute path');
   await expect(made.restore({ path: at("none.db") })).rejects.toThrow(`there is no file ${at("none.db")}`);
+  execFileSync("mkfifo", [at("pipe")]);
+  for (const path of [home, at("pipe"), "/dev/null"])
+    await expect(made.restore({ path })).rejects.toThrow(
+      `${path} is no file: name one that \`parley backup\` wrote`,
+    );
   expect(await cellsOf(made)).toMatchObject({ "job:old": job(5) });
 });
 

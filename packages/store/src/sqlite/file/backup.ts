@@ -9,6 +9,7 @@ import {
   fsyncSync,
   linkSync,
   openSync,
+  readSync,
   renameSync,
   rmSync,
 } from "node:fs";
@@ -18,6 +19,7 @@ import { Fault } from "@parley/protocol";
 import { describeDatabase } from "./describe.ts";
 import { settleRestored, type RestoredCell, type SettledWork } from "./settle-restored.ts";
 import { damagedFault, openFault, troubleOf } from "../failure.ts";
+import { applicationId } from "../schema.ts";
 
 /** Copies the database `from` at one instant to the new file `to`, without stopping its writers. */
 export async function backupDatabase(from: string, to: string): Promise<void> {
@@ -63,21 +65,52 @@ export function restoreDatabase(
   settle: RestoredCell | null = null,
 ): { readonly keptAs: string | null } & SettledWork {
   if (!existsSync(from)) throw new Fault("missing", `there is no file ${from}`);
+  // With a log beside it, all of it may stand there still.
+  if (!existsSync(`${from}-wal`) && isForeign(from)) throw noBackup(from);
   refuseUnsound(from);
-  if (describeDatabase(from, { full: false }).schema === 0)
-    throw new Fault("invalid", `${from} is no backup of Parley: it is empty, or another program's`);
+  if (describeDatabase(from, { full: false }).schema === 0) throw noBackup(from);
   const partial = `${to}.partial`;
+  removeWithSides(partial);
   try {
     copyFileSync(from, partial);
+    // A copy of a state folder may have what was written last in the log beside the file.
+    if (existsSync(`${from}-wal`)) copyFileSync(`${from}-wal`, `${partial}-wal`);
+    standalone(partial);
     const settled = settle === null ? { messages: 0, answers: 0 } : settleRestored(partial, nowMs, settle);
     if (settle !== null) standalone(partial);
     const keptAs = existsSync(to) ? keepAside(to, `${to}.replaced-${nowMs}`) : null;
     settleAs(partial, to);
     return { keptAs, ...settled };
   } catch (error) {
-    removeAny(partial);
+    removeWithSides(partial);
     throw writeFault(to, error);
   }
+}
+
+const headOfDatabase = "SQLite format 3\0";
+/** Where the header of a file of SQLite says whose it is. */
+const applicationAt = 68;
+
+function isForeign(path: string): boolean {
+  const head = Buffer.alloc(applicationAt + 4);
+  const file = openSync(path, "r");
+  try {
+    readSync(file, head, 0, head.length, 0);
+  } finally {
+    closeSync(file);
+  }
+  return (
+    head.subarray(0, headOfDatabase.length).equals(Buffer.from(headOfDatabase)) &&
+    head.readUInt32BE(applicationAt) !== applicationId
+  );
+}
+
+function noBackup(from: string): Fault {
+  return new Fault("invalid", `${from} is no backup of Parley: it is empty, or another program's`);
+}
+
+function removeWithSides(path: string): void {
+  for (const side of ["", "-wal", "-shm"]) removeAny(path + side);
 }
 
 function removeAny(path: string): void {
