@@ -66,8 +66,8 @@ export function standIn(does: StandIn): Called {
 }
 
 /**
- * The environment in which a command starts the gateway itself. In a whole run that is the bundled one, at less
- * than half of what the sources cost, as `bin/parley` starts it.
+ * The environment in which a command starts the gateway itself. In a whole run that is the bundled one, at
+ * less than half of what the sources cost, as `bin/parley` starts it.
  */
 export function realGateway(): { readonly [name: string]: string } {
   const { PARLEY_TEST_BUNDLE: bundle, NODE_COMPILE_CACHE: cache } = process.env;

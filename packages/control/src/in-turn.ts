@@ -9,7 +9,7 @@ import type { Clock } from "@parley/protocol";
 type Listener = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 const stalledMs = 60_000;
-/** No browser and no proxy sends its next request before the answer. What one read brought waits in any case. */
+/** No browser or proxy sends its next request before the answer. What one read brought waits in any case. */
 const mostWaiting = 16;
 
 export function inTurn(answer: Listener, clock: Pick<Clock, "after">): Listener {

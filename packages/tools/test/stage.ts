@@ -235,8 +235,8 @@ export function made(tool: Tool | Unavailable): Tool {
 }
 
 /**
- * Whether a process of this machine has these words in its command line. Where there is /proc it is read: a `ps`
- * every few milliseconds would take more of the machine than what is waited for.
+ * Whether a process of this machine has these words in its command line. Where there is /proc it is read: a
+ * `ps` every few milliseconds would take more of the machine than what is waited for.
  */
 export function isAlive(words: string): boolean {
   if (!existsSync("/proc/self/cmdline"))

@@ -110,8 +110,8 @@ export function apiRequests({
   }
 
   /**
-   * What is stored under the id. Throws Fault("conflict") where it says something else, or where `isOurs` says
-   * that it was meant for somebody else.
+   * What is stored under the id. Throws Fault("conflict") where it says something else, or where `isOurs`
+   * says that it was meant for somebody else.
    */
   async function unused(
     id: string,
