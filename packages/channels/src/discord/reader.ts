@@ -84,9 +84,7 @@ async function read({ event, body, sequence, session }: Dispatch, context: Readi
       const reaction = body as GatewayMessageReactionAddDispatchData;
       const { member } = reaction;
       const place = await places.find(idIn(reaction.channel_id, "channel"), reaction.guild_id ?? undefined);
-      const roles =
-        member?.roles ??
-        (place.guild === undefined ? [] : await places.rolesOf(place.guild, idIn(reaction.user_id, "user")));
+      const roles = member?.roles ?? (await rolesIn(place, idIn(reaction.user_id, "user"), places));
       const turn = `${session.id}-${sequence ?? reaction.message_id}`;
       return {
         event: normalizeReaction(reaction, event === "MESSAGE_REACTION_ADD", turn, { place, roles }, context),
@@ -97,7 +95,7 @@ async function read({ event, body, sequence, session }: Dispatch, context: Readi
       const vote = body as GatewayMessagePollVoteDispatchData;
       const place = await places.find(idIn(vote.channel_id, "channel"), vote.guild_id ?? undefined);
       const voter = idIn(vote.user_id, "user");
-      const roles = place.guild === undefined ? [] : await places.rolesOf(place.guild, voter);
+      const roles = await rolesIn(place, voter, places);
       const turn = `${session.id}-${sequence ?? vote.message_id}`;
       const isAdded = event === "MESSAGE_POLL_VOTE_ADD";
       return { event: normalizeVote(vote, isAdded, turn, { place, roles }, context) };
@@ -132,6 +130,18 @@ async function read({ event, body, sequence, session }: Dispatch, context: Readi
     default:
       return nothing;
   }
+}
+
+/**
+ * Of somebody who reacted or voted. Nobody waits for an answer to that, so it does not hold up everybody's
+ * messages until Discord can say: without roles, only what is allowed to everybody or by id counts (I13).
+ */
+async function rolesIn({ guild }: Place, user: string, places: Places): Promise<readonly string[]> {
+  if (guild === undefined) return [];
+  return places.rolesOf(guild, user).catch((error: unknown) => {
+    if (!isFault(error)) throw error;
+    return [];
+  });
 }
 
 async function placeOf(

@@ -4,7 +4,7 @@ import { Fault } from "@parley/protocol";
 import { expect, test } from "vitest";
 import { places } from "../../src/discord/places.ts";
 import { readDispatch, typedCommand, type Reading } from "../../src/discord/reader.ts";
-import { fakeRest } from "./fake-rest.ts";
+import { fakeRest, refused } from "./fake-rest.ts";
 
 const me = { id: "900" };
 const ann = { id: "5", username: "ann", discriminator: "0", global_name: "Ann", avatar: null };
@@ -94,6 +94,21 @@ test("a reaction has the roles that it tells, or those that are asked for, and n
   expect(await read("MESSAGE_REACTION_ADD", { ...reaction, user_id: 5 }, null)).toMatchObject({
     event: { kind: "unreadable", reason: "its user id is none", id: "discord:a:ss-none" },
   });
+});
+
+test("a reaction or a vote does not wait for roles that cannot be told now, because all messages would; a message does", async () => {
+  const { read } = reader({ "GET /guilds/7/members/5": refused(500) });
+  const withoutRoles = { event: { kind: "reaction", sender: { id: "5", isBot: false } } };
+  for (const [event, body] of [
+    ["MESSAGE_REACTION_REMOVE", reaction],
+    ["MESSAGE_POLL_VOTE_ADD", { ...reaction, answer_id: 1 }],
+  ] as const) {
+    const told = await read(event, body);
+    expect(told).toMatchObject(withoutRoles);
+    expect(told.event).not.toHaveProperty("sender.roles");
+  }
+  const said = { id: "60", channel_id: "1", guild_id: "7", author: ann, content: "hi" };
+  await expect(read("MESSAGE_CREATE", said)).rejects.toMatchObject({ code: "ambiguous" });
 });
 
 test("a vote has the roles of its server, and none in a private chat, however that is told", async () => {
