@@ -6,7 +6,7 @@ import type { Caller } from "./authenticate.ts";
 import { Unauthorized } from "./bearer.ts";
 import type { Devices } from "./devices.ts";
 
-export interface UnderWay {
+interface UnderWay {
   /** Aborted when the caller's token does not count any more. */
   readonly signal: AbortSignal;
   /** Call it once the answer is out, or nobody waits for it. */
