@@ -91,4 +91,5 @@ export type { Gate, GateDecision } from "./loop/calls.ts";
 export type { LoopEnd, LoopEvent, LoopStop } from "./loop/event.ts";
 export { type Ledger, type LoopDeps, type LoopInput, runLoop } from "./loop/loop.ts";
 export { mostCallsPerAnswer } from "./loop/turn-state.ts";
+export { offeredSchemas } from "./loop/offered.ts";
 export { viewOf } from "./loop/view.ts";

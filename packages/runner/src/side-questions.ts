@@ -2,7 +2,7 @@
 // tools and without a trace in the transcript. The question is stored before anybody waits for it, so that a
 // process that dies leaves it to the next one; spending caps count it like a turn.
 import type { Speakers } from "@parley/access";
-import { liveHistory, replyParser, viewOf, type Redaction } from "@parley/agent";
+import { liveHistory, offeredSchemas, replyParser, viewOf, type Redaction } from "@parley/agent";
 import {
   conversationKey,
   deadline,
@@ -132,7 +132,7 @@ export function createSideQuestions(options: SideQuestionsOptions): SideQuestion
       const request = {
         system,
         messages: viewOf([...(summary === null ? [] : [summary]), ...tail, told].map(({ entry }) => entry)),
-        tools: tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
+        tools: offeredSchemas(tools),
         toolChoice: "none" as const,
         thinking,
         cacheKey: lane,

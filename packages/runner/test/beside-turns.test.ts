@@ -337,7 +337,11 @@ describe("a side question", () => {
           return {
             model,
             system: { stable: "s", volatile: "v" },
-            tools: [{ name: "read", description: "d", parameters: {}, parse: () => {} }],
+            tools: [
+              { name: "write", description: "w", parameters: {} },
+              { name: "later", description: "l", parameters: {}, deferred: true },
+              { name: "read", description: "d", parameters: {}, parse: () => {} },
+            ],
             thinking: "low",
             finalOnly: () => false,
           };
@@ -396,7 +400,11 @@ describe("a side question", () => {
     expect(requests).toMatchObject([
       {
         system: { stable: "s", volatile: "v" },
-        tools: [{ name: "read", description: "d", parameters: {} }],
+        // As the conversation's own questions are, so that the provider has their beginning in its cache.
+        tools: [
+          { name: "read", description: "d", parameters: {} },
+          { name: "write", description: "w", parameters: {} },
+        ],
         toolChoice: "none",
         thinking: "low",
         cacheKey: lane,

@@ -2,12 +2,13 @@
 // words. It is a function of context, model, tools and signal. What must survive a crash goes through the
 // journal, and a resumed turn runs the same function over the logged steps (I7, I11).
 // Next: packages/runner/src/commit-turn.ts.
-import type { Model, ModelMessage, ModelRequest, ToolSchema } from "@parley/models";
+import type { Model, ModelMessage, ModelRequest } from "@parley/models";
 import { type Entry, type ThinkingLevel, type Usage, addUsage, noUsage } from "@parley/protocol";
 import { ask } from "./answer.ts";
 import type { LoopContext, Prepared } from "./context-port.ts";
 import { type CallPorts, settleCalls } from "./calls.ts";
 import type { LoopEnd, LoopEvent, LoopStop } from "./event.ts";
+import { offeredSchemas, toolSchema } from "./offered.ts";
 import {
   finalText,
   nextCall,
@@ -78,9 +79,8 @@ async function* turn(input: LoopInput, deps: LoopDeps): AsyncGenerator<LoopEvent
   const { signal } = deps;
   const state = replay(input, deps.journal.steps);
   const { entries } = state;
-  const offered = deps.tools.filter((tool) => tool.deferred !== true);
   const deferred = deps.tools.filter((tool) => tool.deferred === true);
-  const schemas = offered.map(toolSchema).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const schemas = offeredSchemas(deps.tools);
   const taken = callIds([...input.history, ...entries]);
   const done = (stop: LoopStop, more: Partial<LoopEnd> = {}): LoopEnd => ending(stop, state, input, more);
 
@@ -194,10 +194,6 @@ function ending(stop: LoopStop, state: TurnState, input: LoopInput, more: Partia
     usage: state.usage,
     ...more,
   };
-}
-
-function toolSchema({ name, description, parameters }: CallPorts["tools"][number]): ToolSchema {
-  return { name, description, parameters };
 }
 
 function callIds(entries: readonly Entry[]): Set<string> {
