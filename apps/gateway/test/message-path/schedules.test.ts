@@ -40,7 +40,7 @@ test("a job of one instant runs once in a session of its own, is announced, and 
   await s.pass(9 * minuteMs);
   expect(olga.sees()).toEqual([]);
   await olga.gets("re: look at the sky");
-  await s.pass(60 * minuteMs);
+  await s.pass(15 * minuteMs);
   expect(olga.sees()).toHaveLength(1);
   const [row] = await s.rows({ lane: `agent:main:cron:${job.id}` as never });
   expect(row?.outcome).toBe("answered");
@@ -83,16 +83,16 @@ test("killed at any moment, each instant runs once", async () => {
 });
 
 test("transcripts of runs stay as long as cron.sessionRetention says, and no longer", async () => {
-  await begin({ cron: { sessionRetention: "2h" } });
-  const job = await add({ name: "tick", schedule: { kind: "every", every: "1h" }, message: "tick" });
-  await s.pass(7 * 60 * minuteMs + minuteMs);
+  await begin({ cron: { sessionRetention: "20m" } });
+  const job = await add({ name: "tick", schedule: { kind: "every", every: "10m" }, message: "tick" });
+  await s.pass(71 * minuteMs);
   const lane = `agent:main:cron:${job.id}`;
   const { epoch } = await s.store().sessions.open(lane as never);
   const kept: number[] = [];
   for (let each = 1; each <= epoch; each += 1)
     if ((await s.transcript(lane, each)).length > 0) kept.push(each);
   expect(epoch).toBe(7);
-  // Those that began within the last two hours, and the one that went on until then.
+  // Those that began within the last twenty minutes, and the one that went on until then.
   expect(kept).toEqual([5, 6, 7]);
 });
 
@@ -173,7 +173,7 @@ describe("a job that fails", () => {
       /^⏸ The scheduled job "bad" .* failed 10 times in a row and is paused/,
     );
     const before = (await outcomes(job.id)).length;
-    await s.pass(60 * minuteMs);
+    await s.pass(20 * minuteMs);
     expect(await outcomes(job.id)).toHaveLength(before);
     await expect(await s.trace()).toMatchFileSnapshot("traces/job-failing.txt");
   });
@@ -202,7 +202,7 @@ describe("a job that fails", () => {
 test("with cron.enabled false no job fires, though it can be made and seen", async () => {
   const olga = await begin({ cron: { enabled: false } });
   const job = await add({ name: "look", schedule: { kind: "every", every: "10m" }, message: "look" });
-  await s.pass(60 * minuteMs);
+  await s.pass(21 * minuteMs);
   expect([olga.sees(), (await s.core().schedules.list(operator)).map(({ id }) => id)]).toEqual([
     [],
     [job.id],
@@ -403,10 +403,10 @@ test("a job of somebody who is not served any more is paused, also where its ans
     session: "agent:main:telegram:group:-5",
     authority: "member",
   };
-  const job = { name: "look", schedule: { kind: "every", every: "1h" }, message: "look", delivery: "none" };
+  const job = { name: "look", schedule: { kind: "every", every: "10m" }, message: "look", delivery: "none" };
   const { id } = await add(job, by);
   const owners = await add({ ...job, name: "own" });
-  await s.pass(61 * minuteMs);
+  await s.pass(11 * minuteMs);
   expect([await outcomes(id), await outcomes(owners.id)]).toEqual([[], ["ok"]]);
   const kept = await s.core().schedules.jobs.get(id);
   expect(kept?.job.state.paused?.reason).toMatch(/^whoever made it is not served any more: /);
@@ -427,7 +427,7 @@ test.for(["every", "at"])(
     await olga.gets(
       /^⏸ The scheduled job "look" .* bot was blocked by the user\n.*and so does the next message from there/s,
     );
-    await s.pass(60 * minuteMs);
+    await s.pass(21 * minuteMs);
     expect(await outcomes(id)).toEqual([]);
     await s.person("bob").says("hello").gets("re: hello", "re: look");
     expect(await outcomes(id)).toEqual(["ok"]);
@@ -442,7 +442,7 @@ test("a job is limited to tools by names, groups and patterns, and a name that m
   const tools = ["group:fs", "memory_*"];
   const job = await add({
     name: "look",
-    schedule: { kind: "every", every: "1h" },
+    schedule: { kind: "every", every: "10m" },
     message: "look",
     toolsAllow: tools,
   });
