@@ -1,4 +1,4 @@
-// Eighty random installations beside the fifty of prompt-claims.test.ts; prompt-claims.long.test.ts goes on.
+// Eighty random installations beside the twenty of prompt-claims.test.ts; prompt-claims.long.test.ts goes on.
 import { test } from "vitest";
 import { claimOnlyWhatIsSo } from "./claims/many.ts";
 

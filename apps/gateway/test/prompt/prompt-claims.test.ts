@@ -1,5 +1,5 @@
-// No section of any prompt claims what is not so: fifty installations, always the same, their prompts made by
-// the real set-up, every line of them held against what is there. A claim that no check knows fails too.
+// No section of any prompt claims what is not so: twenty installations, always the same, their prompts made
+// by the real set-up, every line of them held against what is there. A claim that no check knows fails too.
 // prompt-claims.ci.test.ts draws eighty others.
 import { readFileSync } from "node:fs";
 import { lacks, program } from "@parley/testkit";
@@ -82,7 +82,15 @@ const planted: readonly (readonly [says: string, plant: (prompt: string) => stri
   ],
 ];
 
-describe("in fifty prompts that are always the same", () => {
+/**
+ * Of fifty draws those in which each claim is met, and each planted one noticed, twice where the fifty do so
+ * twice. A claim that is met in none of them wants another draw here.
+ */
+const chosen: readonly number[] = [
+  0, 1, 2, 3, 5, 9, 10, 15, 17, 18, 20, 25, 31, 33, 34, 35, 44, 45, 47, 49,
+];
+
+describe("in twenty prompts that are always the same", () => {
   const met = new Set<string>();
   const noticed = new Set<string>();
   beforeAll(async () => {
@@ -90,7 +98,7 @@ describe("in fifty prompts that are always the same", () => {
       ...fc.sample<Draw>(ownersOnHost, { numRuns: 1, seed: 7 }),
       ...fc.sample<Draw>(draws, { numRuns: 49, seed: 7 }),
     ];
-    for (const draw of fifty) {
+    for (const draw of fifty.filter((_, at) => chosen.includes(at))) {
       await inSituation(draw, async (s) => {
         expect(await falseClaims(s.prompt, s, (id) => met.add(id))).toEqual([]);
         for (const [says, plant] of planted) {
