@@ -12,6 +12,9 @@ beforeAll(async () => {
 });
 afterAll(cleanUp);
 
+/** As long as nobody else on this machine sleeps: another run of this file may go on beside it. */
+const ofThisRun = (seconds: number): number => Number(`${seconds}.${process.pid}1`);
+
 /** The conversation of one person on the page. */
 interface Chat {
   readonly client: ControlClient;
@@ -48,7 +51,7 @@ function sleepers(seconds: number): readonly number[] {
 }
 
 async function sleeping(seconds: number): Promise<Chat> {
-  const chat = await chatOf(`web-sleeper-${seconds}`);
+  const chat = await chatOf(`web-sleeper-${Math.floor(seconds)}`);
   await chat.call("chat.send", {
     text: `!tool sleep {"seconds": ${seconds}}`,
     idempotencyKey: `work ${seconds}`,
@@ -63,14 +66,15 @@ async function shows(chat: Chat, words: string, what: string): Promise<void> {
 
 test("the page's stop button ends commands in the background too", async () => {
   const chat = await chatOf("web-background");
+  const seconds = ofThisRun(3_513);
   await chat.call("chat.send", {
-    text: `!tool exec {"command": ["sleep", "3513"], "background": true}`,
+    text: `!tool exec {"command": ["sleep", "${seconds}"], "background": true}`,
     idempotencyKey: "background",
   });
   await shows(chat, "goes on in the background", "the answer");
-  expect(sleepers(3_513)).toHaveLength(1);
+  expect(sleepers(seconds)).toHaveLength(1);
   expect(await chat.call("chat.abort")).toEqual({ stopped: true, cancelled: 0 });
-  await eventually(() => sleepers(3_513).length === 0, 10_000, "the end of the command");
+  await eventually(() => sleepers(seconds).length === 0, 10_000, "the end of the command");
   expect(await chat.call("chat.abort")).toEqual({ stopped: false, cancelled: 0 });
   chat.client.close();
 });
@@ -97,8 +101,8 @@ test("the page keeps what was said of a stopped answer, with the mark, and the n
 
 describe("a tool's processes", () => {
   test.each([
-    ["/stop", 3_511, { method: "chat.send", params: { text: "/stop", idempotencyKey: "stop" } }],
-    ["the page's stop button", 3_512, { method: "chat.abort", params: {} }],
+    ["/stop", ofThisRun(3_511), { method: "chat.send", params: { text: "/stop", idempotencyKey: "stop" } }],
+    ["the page's stop button", ofThisRun(3_512), { method: "chat.abort", params: {} }],
   ])(
     "are gone at once after %s, and the next message is answered",
     async (_by, seconds, { method, params }) => {
