@@ -86,9 +86,7 @@ const planted: readonly (readonly [says: string, plant: (prompt: string) => stri
  * Of fifty draws those in which each claim is met, and each planted one noticed, twice where the fifty do so
  * twice. A claim that is met in none of them wants another draw here.
  */
-const chosen: readonly number[] = [
-  0, 1, 2, 3, 5, 9, 10, 15, 17, 18, 20, 25, 31, 33, 34, 35, 44, 45, 47, 49,
-];
+const chosen: readonly number[] = [0, 1, 2, 3, 5, 9, 10, 15, 17, 18, 20, 25, 31, 33, 34, 35, 44, 45, 47, 49];
 
 describe("in twenty prompts that are always the same", () => {
   const met = new Set<string>();
