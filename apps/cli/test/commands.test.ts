@@ -546,7 +546,7 @@ describe("a gateway that runs is found", () => {
 
   test("by the config again once the process that left it is gone", async () => {
     const gateway = await fakeGateway(() => status);
-    const gone = spawnSync(process.execPath, ["-e", ""]).pid;
+    const gone = spawnSync("true").pid;
     writeFileSync(join(gateway.home, "gateway-port"), `1 ${gone} loopback ${"t".repeat(43)}\n`);
     expect((await parley(gateway.home, ["status"])).exitCode).toBe(0);
     expect(gateway.requests[0]?.params).toMatchObject({ auth: { token } });
@@ -580,7 +580,7 @@ test.each([
   ["4321 PID 2001:db8::7 x", "http://[2001:db8::7]:4321", "an address in brackets"],
 ])("what a gateway left, %s, leads to %s: %s", async (written, url) => {
   const home = stateFolder("{ gateway: { port: 1 } }");
-  const gone = spawnSync(process.execPath, ["-e", ""]).pid;
+  const gone = spawnSync("true").pid;
   const text = written.replace("PID", String(process.pid)).replace("GONE", String(gone));
   writeFileSync(join(home, "gateway-port"), `${text}\n`);
   expect((await gatewayAddress({ PARLEY_HOME: home })).url).toBe(url);

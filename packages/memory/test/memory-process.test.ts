@@ -47,7 +47,7 @@ test("is started by the first question, survives kill -9 at any moment, and ends
 
 test("nodes that share a folder have an index each, and one finds at once what the other wrote", async () => {
   n = notes({ "MEMORY.md": "- Ann drinks tea.\n" });
-  const nodes = ["a", "b/c"].map((node) => memoryProcess({ clock: systemClock(), idleMs: 50, node }));
+  const nodes = ["a", "b/c"].map((node) => memoryProcess({ clock: systemClock(), node }));
   const find = async (node: (typeof nodes)[number], query: string): Promise<readonly string[]> =>
     (await node.search(n.target, { ...plainSearch, query })).hits.map(({ path }) => path);
   for (const node of nodes) expect(await find(node, "tea")).toEqual(["MEMORY.md"]);

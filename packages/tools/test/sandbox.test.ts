@@ -118,19 +118,19 @@ describe.skipIf(lacks(bwrap))("bubblewrap", () => {
     expect(await run(`cat ${outside}/home/note ${outside}/home/state/skills/SKILL.md`)).toContain(
       "a notea skill",
     );
-    for (const path of ["/workspace/state", `${outside}/home/state`, `${outside}/link/state`]) {
-      expect(await run(`cat ${path}/state.db`), path).toContain("No such file");
-      expect(await run(`touch ${path}/x`), path).toContain("Read-only");
-    }
+    for (const path of ["/workspace/state", `${outside}/home/state`, `${outside}/link/state`])
+      expect(await run(`(cat ${path}/state.db; echo ==; touch ${path}/x) 2>&1`), path).toMatch(
+        /^[^=]*No such file[^=]*==\n[^=]*Read-only/,
+      );
   });
 
   test("sees no process of the machine and has no rights over it", async () => {
     await open();
-    expect(await run("ls -d /proc/[0-9]* | wc -l")).toMatch(/^[1-9]\n/);
-    expect(await run("mount -t tmpfs x /workspace 2>/dev/null || echo no; kill -9 1; hostname")).toMatch(
-      /^no\nsandbox\n\[exit code 0/,
-    );
-    expect(await run("grep CapEff /proc/self/status")).toContain("0000000000000000");
+    expect(
+      await run(
+        "ls -d /proc/[0-9]* | wc -l; mount -t tmpfs x /workspace 2>/dev/null || echo no; kill -9 1; hostname; grep CapEff /proc/self/status",
+      ),
+    ).toMatch(/^[1-9]\nno\nsandbox\nCapEff:\s+0000000000000000\n\[exit code 0/);
     expect(await run(["env"], { env: { COLOR: "1" } })).not.toContain("hunter2");
   });
 
@@ -167,8 +167,7 @@ describe.skipIf(lacks(bwrap))("bubblewrap", () => {
         await rm(folder, { recursive: true });
       };
     };
-    const dial = (to: string, then = ""): string[] => ["bash", "-c", `exec 3<>/dev/${to}; ${then}`];
-    const ask = dial("tcp/127.0.0.1/3128", "echo a request >&3; cat <&3");
+    const dial = (to: string, then = ""): string => `(exec 3<>/dev/${to}; ${then}) 2>&1`;
 
     test.each(access)(
       "reaches the gateway's proxy where its variables say, and nothing else (%s)",
@@ -177,15 +176,26 @@ describe.skipIf(lacks(bwrap))("bubblewrap", () => {
         await new Promise((resolve) => canary.once("listening", resolve));
         const { port } = canary.address() as AddressInfo;
         const end = await withProxy(how);
-        const said = await run("echo $HTTP_PROXY $https_proxy [$NO_PROXY]");
-        expect(said).toContain("http://127.0.0.1:3128 http://127.0.0.1:3128 []\n");
-        expect(await run(ask)).toContain("heard a request");
-        expect(await run(dial(`tcp/127.0.0.1/${port}`))).toMatch(/refused/);
-        expect(await run(dial("tcp/192.0.2.1/80"))).toMatch(/unreachable/);
-        expect(await run(dial("udp/192.0.2.1/53"))).toMatch(/unreachable/);
-        expect(await run("getent ahosts example.org; echo $?")).toMatch(/^2\n/);
-        // Devices of the network: its own loopback.
-        expect(await run("tail -n +3 /proc/net/dev | cut -d: -f1")).toMatch(/^ *lo\n\[exit/);
+        const asked = [
+          "echo $HTTP_PROXY $https_proxy [$NO_PROXY]",
+          dial("tcp/127.0.0.1/3128", "echo a request >&3; cat <&3"),
+          dial(`tcp/127.0.0.1/${port}`),
+          dial("tcp/192.0.2.1/80"),
+          dial("udp/192.0.2.1/53"),
+          "getent ahosts example.org; echo $?",
+          // Devices of the network: its own loopback.
+          "tail -n +3 /proc/net/dev | cut -d: -f1",
+        ];
+        const told = await run(["bash", "-c", asked.join("\necho ==\n")]);
+        expect(told.replace(/\[exit code 0[^]*/, "").split("==\n")).toEqual([
+          "http://127.0.0.1:3128 http://127.0.0.1:3128 []\n",
+          expect.stringContaining("heard a request"),
+          expect.stringMatching(/refused/),
+          expect.stringMatching(/unreachable/),
+          expect.stringMatching(/unreachable/),
+          "2\n",
+          expect.stringMatching(/^ *lo\n$/),
+        ]);
         canary.close();
         await end();
       },
@@ -237,10 +247,18 @@ describe.skipIf(lacks(bwrap))("bubblewrap", () => {
 
   test("bounds what it keeps in memory, and lets nothing else of itself be written", async () => {
     await open({ limits: { memoryMb: 8, processes: 32, cpuSeconds: 20 } });
-    for (const folder of ["/tmp", "/var/tmp", "/dev/shm"])
-      expect(await run(`head -c 20000000 /dev/zero > ${folder}/x`), folder).toContain("No space");
-    for (const path of ["/x", "/dev/x", "/etc/x", "/run/x"])
-      expect(await run(`echo x > ${path}`), path).toMatch(/Read-only|Permission denied/);
+    const each = async (commands: readonly string[]): Promise<readonly string[]> =>
+      (await run(commands.map((command) => `(${command}) 2>&1; echo ==`).join("\n")))
+        .split("==\n")
+        .slice(0, -1);
+    const folders = ["/tmp", "/var/tmp", "/dev/shm"];
+    expect(
+      await each(folders.map((folder) => `head -c 20000000 /dev/zero > ${folder}/x; rm ${folder}/x`)),
+    ).toEqual(folders.map(() => expect.stringContaining("No space")));
+    const paths = ["/x", "/dev/x", "/etc/x", "/run/x"];
+    expect(await each(paths.map((path) => `echo x > ${path}`))).toEqual(
+      paths.map(() => expect.stringMatching(/Read-only|Permission denied/)),
+    );
   });
 
   test("cannot change the kernel's settings, also where its user is root", async () => {

@@ -1,11 +1,11 @@
-// Runs one command in a sandbox that may write the workspace, as whoever runs this: `node
-// sandboxed-command.ts WORKSPACE COMMAND`.
+// Runs commands, one after another, in a sandbox that may write the workspace, as whoever runs this: `node
+// sandboxed-command.ts WORKSPACE COMMAND...`. What each said ends with a NUL.
 import { silentLog, systemClock, systemIds } from "@parley/protocol";
 import { openCommands, rooted, workspaceFiles } from "../src/index.ts";
 import { exec } from "../src/tools/exec.ts";
 import { full, hostPath, inMap, said, sessionPorts, writingSandbox } from "./stage.ts";
 
-const [workspace = "", command = ""] = process.argv.slice(2);
+const [workspace = "", ...asked] = process.argv.slice(2);
 const clock = systemClock();
 const sandbox = await writingSandbox(workspace);
 const commands = await openCommands(
@@ -22,5 +22,5 @@ const tool = exec({
   clock,
   exec: { commands, policy: full, host: { PATH: hostPath }, timeoutSeconds: 60 },
 });
-process.stdout.write(await said(tool, { command, yieldMs: 60_000 }));
+for (const command of asked) process.stdout.write(`${await said(tool, { command, yieldMs: 60_000 })}\0`);
 process.exit(0);
