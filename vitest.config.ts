@@ -22,7 +22,16 @@ const seededFastCheck = {
 
 /** Suites whose files are short and whose runs are not: by its size vitest would begin them last, and one core would wait. */
 const begunFirst = [
+  "e2e/first-answer.ci.",
   "crash/hops.ci.",
+  "update/mixed-versions.ci.",
+  "update/update-traffic.ci.",
+  "update/asked-by-agent.ci.",
+  "crash/slow-model.ci.",
+  "crash/traffic.ci.",
+  "prompt/prompt-claims.ci.",
+  "message-path/keyed-effects.ci.",
+  "cluster/chaos.ci.",
   "sim/planted.ci.",
   "sim/simulate.",
   "sim/simulate-nodes.",
