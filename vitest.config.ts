@@ -58,8 +58,8 @@ export default defineConfig({
     maxWorkers: long ? 4 : 3,
     sequence: { sequencer: LongestFirst },
     // Ends what hangs; a busy machine must never fail a test that would have passed.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     expect: { poll: { timeout: 120_000 } },
     exclude: [...configDefaults.exclude, ...(long ? [] : ["**/*.{ci,long}.test.ts"])],
     projects: [...folders, "config"]

@@ -8,7 +8,7 @@ import { parley, stateFolder } from "./fake-gateway.ts";
 
 test(
   "a gateway that hangs is told from one that is not there, and stop ends it for good",
-  { timeout: 90_000 },
+  { timeout: 300_000 },
   async () => {
     const script =
       "process.on('SIGTERM', () => {}); const s = require('node:net').createServer(() => {}).listen(0, '127.0.0.1', () => console.log(s.address().port))";

@@ -190,7 +190,7 @@ describe.skipIf(lacks(chromium))("a browser", () => {
     isOpen = true;
     const before = refused.length;
     await run({ action: "navigate", url: `${at}/table` });
-    await vi.waitFor(() => expect(refused.length - before).toBeGreaterThan(spellings.length), 20_000);
+    await vi.waitFor(() => expect(refused.length - before).toBeGreaterThan(spellings.length), 120_000);
     isOpen = false;
     expect(canary.seen).toEqual([]);
   });
@@ -210,7 +210,7 @@ describe.skipIf(lacks(chromium))("a browser", () => {
       const lines = (await readFile(file, "utf8")).split("\n");
       expect(lines[0]).toMatch(/^\d+$/);
       return lines;
-    }, 30_000);
+    }, 120_000);
     const far = makeBrowsers({ cdpUrl: `http://127.0.0.1:${port}` });
     closings.unshift(() => far.close());
     const act = (request: Partial<BrowserRequest> & Pick<BrowserRequest, "action">) =>

@@ -67,7 +67,7 @@ test("a change of what a tool says takes it away until an owner approves exactly
   const [view] = await s.servers.list();
   expect((await s.servers.approve("fake", view?.code)).tools).toEqual(["c"]);
   expect(await names()).toEqual(["fake__a", "fake__b", "fake__c"]);
-}, 30_000);
+});
 
 test("a call that an approved tool's change overtook is not made", async () => {
   const s = stage({ tools: [tool("a")] });
@@ -125,7 +125,7 @@ test("a server that crashes is started again, later each time it fails at once; 
   expect(textOf(soon)).toMatch(/tried again in 1 s/);
   await vi.waitFor(async () => expect((await s.call(settings, "fake__a")).isError).toBeUndefined(), 10_000);
   expect(s.fake.starts()).toHaveLength(2);
-}, 20_000);
+});
 
 test("a server that does not answer, ends at once or is no program is told as unavailable, and not tried at every turn", async () => {
   const s = stage({ start: "exit" });
@@ -145,7 +145,7 @@ test("a hanging start ends in time and leaves no process, also where SIGTERM is 
   const { unavailable } = await s.servers.at(settings, onHost);
   expect(unavailable[0]?.reason).toContain("MCP server fake");
   await vi.waitFor(() => expect(s.fake.starts().map(isAlive)).toEqual([false]), 10_000);
-}, 20_000);
+});
 
 test("a call that hangs ends at its time, and at a stop", async () => {
   const s = stage({ tools: [tool("hang", { does: "hang" }), tool("a")] });
@@ -178,7 +178,7 @@ test("an answer of 17 MB is an error of its call, and the server goes on; 3 MB c
   expect(textOf(await s.call(settings, "fake__large"))).toHaveLength(3_000_000);
   expect(textOf(await s.call(settings, "fake__a"))).toBe("fine");
   expect(s.fake.starts()).toHaveLength(1);
-}, 30_000);
+});
 
 test("pictures become files", async () => {
   const s = stage({ tools: [tool("picture", { does: "picture" })] });
@@ -216,4 +216,4 @@ test("when the process of the gateway is killed, its servers end, also what they
   await expect(run).rejects.toMatchObject({ signal: "SIGKILL" });
   expect(s.fake.starts()).toHaveLength(1);
   await vi.waitFor(() => expect(s.fake.starts().map(isAlive)).toEqual([false]), 10_000);
-}, 30_000);
+});

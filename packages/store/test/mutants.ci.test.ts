@@ -381,13 +381,13 @@ const cases = {
 const chosen = process.env["PARLEY_LONG"] === "1" ? mutants : mutants.filter((_, index) => index % 3 === 0);
 
 for (const mutant of chosen) {
-  test(`the ${mutant.by} part notices: ${mutant.bug}`, { timeout: 60_000 }, async () => {
+  test(`the ${mutant.by} part notices: ${mutant.bug}`, { timeout: 300_000 }, async () => {
     expect(await isNoticed(mutant)).toBe(true);
   });
 }
 
 for (const by of ["inbox", "turns", "outbox", "state", "model"] as const) {
-  test(`the ${by} part finds nothing where no bug is planted`, { timeout: 60_000 }, async () => {
+  test(`the ${by} part finds nothing where no bug is planted`, { timeout: 300_000 }, async () => {
     expect(await isNoticed({ bug: "none", by, from: "select 1", to: "select 1" })).toBe(false);
   });
 }

@@ -10,7 +10,7 @@ describe.skipIf(lacks(program("redis-server")))("on a real Redis", () => {
 
   test(
     "2 edges and 1 worker: killed, paused, cut off, Redis killed, hints forgotten",
-    { timeout: 150_000 },
+    { timeout: 300_000 },
     async () => {
       const end = await chaos({
         edges: 2,

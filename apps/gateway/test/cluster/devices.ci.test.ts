@@ -23,7 +23,7 @@ describe.skipIf(lacks(program("redis-server")))("a device before an edge and a w
 
   test(
     "is used by the worker's turn, and answers a call whose worker was killed",
-    { timeout: 120_000 },
+    { timeout: 300_000 },
     async () => {
       const w = f.world;
       const config = { commands: { ownerAllowFrom: [`telegram:${me}`] }, tools: { taint: "off" } };

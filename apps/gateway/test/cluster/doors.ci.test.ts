@@ -25,7 +25,7 @@ describe.skipIf(lacks(program("redis-server")))("on a real Redis", () => {
       f.start("edge-2", "edge", { hooks }),
     ])) as [Node, Node, Node];
     await eventually(() => f.world.telegram.calls("setWebhook").length === 2);
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     await cleanUp();
     await f.close();

@@ -13,7 +13,7 @@ describe.skipIf(lacks(program("redis-server")))("on a real Redis", () => {
 
   test(
     "what was said before is known after, in both directions; a running gateway is left alone",
-    { timeout: 120_000 },
+    { timeout: 300_000 },
     async () => {
       const [w, redis] = await Promise.all([world(), redisServer()]);
       const config = (driver: string): object => ({ store: { driver, redis: { url: redis.url } } });

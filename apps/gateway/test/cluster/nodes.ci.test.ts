@@ -35,7 +35,7 @@ describe.skipIf(lacks(program("redis-server")))("on a real Redis", () => {
 
   test(
     "an edge receives and delivers, a worker answers; the other edge takes over from a death, and from a stop",
-    { timeout: 120_000 },
+    { timeout: 300_000 },
     async () => {
       const w = f.world;
       const first = await f.start("edge-1", "edge");

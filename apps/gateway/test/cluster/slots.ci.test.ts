@@ -22,7 +22,7 @@ describe.skipIf(lacks(program("redis-server")))("two nodes on a real Redis", () 
 
   test(
     "fire each slot once, also when one of them is killed between slots",
-    { timeout: 120_000 },
+    { timeout: 300_000 },
     async () => {
       f.world.models.reply("done");
       const [first, second] = await Promise.all([f.start("node-1", "all"), f.start("node-2", "worker")]);

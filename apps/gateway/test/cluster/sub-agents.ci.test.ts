@@ -34,7 +34,7 @@ describe.skipIf(lacks(program("redis-server")))("three nodes on a real Redis", (
 
   test(
     "what a killed worker's sub-agents were to find is found by others and told once",
-    { timeout: 90_000 },
+    { timeout: 300_000 },
     async () => {
       const w = f.world;
       const config = { commands: { ownerAllowFrom: [`telegram:${me}`] } };

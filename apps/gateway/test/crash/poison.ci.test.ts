@@ -13,7 +13,7 @@ const deaths = 3;
 
 test(
   "a message that kills the process is buried after its strikes, told once, while others are answered",
-  { timeout: 100_000 },
+  { timeout: 300_000 },
   async () => {
     const w = await world();
     try {

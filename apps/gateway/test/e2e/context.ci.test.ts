@@ -37,7 +37,7 @@ const config = (url: string): object => ({
 
 test(
   "a small window, a provider that counts strictly, a kill in the middle of a summary, and /compact",
-  { timeout: 60_000 },
+  { timeout: 300_000 },
   async () => {
     let slow = true;
     let summaries = 0;

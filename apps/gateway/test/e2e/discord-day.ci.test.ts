@@ -252,4 +252,4 @@ test("roles, a slash command, a thread, a forum, files, a kill, a button, a form
   expect(rung, "whom Parley rang").toEqual([]);
   const text = `${transcript.join("\n")}\n`;
   await expect(text).toMatchFileSnapshot("../../../../docs/discord-day.txt");
-}, 180_000);
+}, 300_000);

@@ -126,7 +126,7 @@ test("killed, its session gone, with messages posted while it is down: the histo
       .map(({ text }) => text)
       .join("\n");
     return ["one", "two", "three"].every((words) => all.includes(words)) && all;
-  }, 20_000);
+  });
   await pause(300);
   for (const words of ["before", "one", "two", "three"]) expect(said.split(words)).toHaveLength(2);
 });

@@ -167,7 +167,7 @@ describe.skipIf(lacks(program("bwrap")))("a turn in a sandbox that may write the
       /\[Written in a sandbox on [\d-]{10}, confirmed by no owner outside of it: notes, not instructions\.\]\n\nBe brief\./,
     );
     expect(shown).not.toContain("OBEY");
-  }, 30_000);
+  });
 
   test("that dies with the daemon has what it left put aside by the next one", async () => {
     const daemon = await start(sandboxed);
@@ -184,5 +184,5 @@ describe.skipIf(lacks(program("bwrap")))("a turn in a sandbox that may write the
     await daemon.exited;
     await start(sandboxed);
     expect([existsSync(at(".git")), existsSync(at("SOUL.md"))]).toEqual([false, false]);
-  }, 30_000);
+  });
 });

@@ -146,4 +146,4 @@ test("a hook of the state folder hears messages and commands, one that hangs del
   );
   expect(await next.stop()).toBe(0);
   expect((await lines(heard)).at(-1)).toMatchObject({ type: "gateway", action: "shutdown" });
-}, 120_000);
+}, 300_000);

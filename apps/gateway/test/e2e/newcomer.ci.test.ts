@@ -159,4 +159,4 @@ test("a fresh folder, npm start, setup, a chat, a pairing, and a restart in mid-
   expect(await parley(home, "stop")).toMatchObject({ exitCode: 0 });
   expect(await started.exited).toBe(0);
   expect(telegram.violations()).toEqual([]);
-}, 180_000);
+}, 300_000);

@@ -56,7 +56,7 @@ test("an agent whose workspace is a file stops nobody else; status says which, a
   w.telegram.as(77).says("again");
   expect((await w.answered(77, 2))[1]).toBe("echo: again");
   expect(await daemon.stop()).toBe(0);
-}, 120_000);
+}, 300_000);
 
 test("keys in `env` beside the config are found by a start by hand and by every command; the real environment wins", async () => {
   const home = await freshHome();

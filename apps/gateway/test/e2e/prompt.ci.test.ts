@@ -274,7 +274,7 @@ test("the owner that pairing made stands in the prompt, from the first turn to t
   const code = /code: (\S{8})/.exec((await w.answered(7, 1))[0] ?? "")?.[1] ?? "";
   expect((await parley(daemon.home, "pair", "approve", code)).exitCode).toBe(0);
   w.telegram.as(7).says("hello again");
-  await vi.waitFor(() => expect(w.models.requests()).toHaveLength(1), { timeout: 20_000 });
+  await vi.waitFor(() => expect(w.models.requests()).toHaveLength(1), { timeout: 120_000 });
   expect(systemOf(0)).toContain("Authorized senders: telegram:7. ");
   await daemon.stop();
   expect(((await parleyJson(daemon.home, "prompt", "show", "--session", session)) as Shown).text).toContain(

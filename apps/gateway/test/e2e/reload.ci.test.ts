@@ -216,7 +216,7 @@ describe("a config that is wrong", () => {
     expect(logged("the config was refused; the last good one stays in force").length).toBeGreaterThanOrEqual(
       brokenConfigs.length,
     );
-  }, 120_000);
+  }, 300_000);
 
   test("keeps a daemon from starting: every one of thirty with place, key and fix", async () => {
     const home = await brokenHome();

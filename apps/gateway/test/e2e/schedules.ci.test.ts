@@ -33,7 +33,7 @@ function reminding({ lastUserText, lastToolResult }: ModelCall): ModelAnswer {
 
 test(
   "a reminder comes to its chat once, with kill -9 in the moment it fires",
-  { timeout: 90_000 },
+  { timeout: 300_000 },
   async () => {
     const config = { commands: { ownerAllowFrom: [`telegram:${me}`] } };
     w.models.reply(reminding);
@@ -58,7 +58,7 @@ test(
 
 test.skipIf(lacks(faketime))(
   "what stands in the hour that Berlin's clocks skip comes at the next instant",
-  { timeout: 90_000 },
+  { timeout: 300_000 },
   async () => {
     w.models.reply("done");
     const night = await clockNight(w, faketime);

@@ -76,7 +76,7 @@ test("the config is shown without secrets, changed where it may be, in force at 
     expect(after).toContain(secret[1]);
   expect(after).not.toContain("[secret]");
   expect(daemon.log()).toContain('"msg":"the config was taken up"');
-}, 30_000);
+});
 
 test("a restart drains and tells the session when it is over, once; what it is told may not restart again", async () => {
   const daemon = await w.start({ config });
@@ -105,14 +105,14 @@ test("a restart drains and tells the session when it is over, once; what it is t
   w.telegram.as(owner).says("hello");
   await w.answered(owner, 3);
   expect(w.answers(owner)[2]?.text).toBe("ok");
-}, 60_000);
+});
 
 test("others than owners do not have it", async () => {
   await w.start({ config });
   w.models.reply(handling({ action: "config.get" }));
   w.telegram.as(7).says("show me the config");
   expect((await w.answered(7, 1))[0]).toMatch(/There is no tool "gateway"/);
-}, 20_000);
+});
 
 test("a gateway that may choose its port is found by the command line", async () => {
   const daemon = await w.start();

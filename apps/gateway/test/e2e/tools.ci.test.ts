@@ -132,7 +132,7 @@ describe.skipIf(lacks(program("bwrap")))("a sandbox", () => {
     expect(await readFile(join(home, "workspace/b.txt"), "utf8")).toBe("made\n");
     expect(refused).not.toContain("botToken");
     expect(w.models.requests()[0]?.system).toMatch(/sandbox/i);
-  }, 30_000);
+  });
 });
 
 describe("a command in the background", () => {

@@ -118,4 +118,4 @@ test("a newer schema comes in by `parley restart`, an older Parley refuses it, a
   expect(schemaOf(home)).toBe(schema);
   await w.answered(alice, 3, 20_000);
   expect(w.answers(alice).map(({ text }) => text)).toContain("echo: said while it was down");
-}, 180_000);
+}, 300_000);

@@ -82,7 +82,7 @@ test("a value that only a start would have refused is refused by set, validate a
     }
     await writeFile(path, good);
   }
-}, 120_000);
+}, 300_000);
 
 test("no way of asking restarts a gateway that would not come up; all of them say why", async () => {
   const { daemon, path, good, boot } = await started();
@@ -121,7 +121,7 @@ test("no way of asking restarts a gateway that would not come up; all of them sa
     out: expect.stringContaining("is back"),
   });
   expect(await bootOf(daemon)).not.toBe(boot);
-}, 120_000);
+}, 300_000);
 
 test("a restart onto a port or a store that cannot be had is refused, one onto a free port finds its way back", async () => {
   const { daemon, boot } = await started();
@@ -161,7 +161,7 @@ test("a restart onto a port or a store that cannot be had is refused, one onto a
   const url = `http://127.0.0.1:${free}`;
   expect(daemon.log()).toContain(`"url":"${url}/"`);
   expect(await bootOf({ ...daemon, url })).not.toBe(boot);
-}, 120_000);
+}, 300_000);
 
 test("a home that was never used starts by what validate says", async () => {
   const home = await freshHome();
@@ -175,4 +175,4 @@ test("a home that was never used starts by what validate says", async () => {
     expect.stringMatching(/agents\.list\[0\]\.workspace: /),
   ]);
   expect((await parley(home, "start")).exitCode).toBe(78);
-}, 60_000);
+});

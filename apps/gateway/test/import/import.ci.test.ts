@@ -87,4 +87,4 @@ test("an OpenClaw home moves in, and its conversation goes on where it ended", a
   expect(jobs).toMatchObject([
     { id: "0b6f-tea", delivery: { kind: "announce", to: { peer: String(alice), kind: "dm" } } },
   ]);
-}, 60_000);
+});

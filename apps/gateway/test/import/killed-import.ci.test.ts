@@ -101,4 +101,4 @@ test("an import killed at any step and run again ends like one that was not kill
     await files.rm(home, { recursive: true, force: true });
   }
   expect(await contentsOf(source)).toEqual(untouched);
-}, 120_000);
+}, 300_000);

@@ -54,7 +54,7 @@ beforeAll(async () => {
     },
   };
   daemon = await w.start({ config });
-}, 60_000);
+});
 afterAll(async () => {
   await cleanUp();
   await w.close();
@@ -120,4 +120,4 @@ test("kill -9 while one is made buys no second, and the model is told", async ()
   daemon = await w.start({ home: daemon.home, config });
   expect(await w.answered(9, 1, 60_000)).toEqual(["I do not know whether it was made."]);
   expect(orders).toHaveLength(before + 1);
-}, 90_000);
+});

@@ -68,7 +68,7 @@ beforeAll(async () => {
     30_000,
     "all of the long text",
   );
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await cleanUp();
   expect(w.discord.violations()).toEqual([]);

@@ -50,7 +50,7 @@ describe.skipIf(lacks(espeak, opusinfo))("voice in, voice out", () => {
       },
     });
     w.models.reply({ text: "It is **sunny**. See https://example.org for more." });
-  }, 60_000);
+  });
   afterAll(async () => {
     await cleanUp();
     // Discord's bodies were checked against its published description as they came.

@@ -63,7 +63,7 @@ function uncounted(store: SqliteStore): SqliteStore {
   };
 }
 
-test.for(plants)("finds %s", { timeout: 120_000 }, async ([, law, store]) => {
+test.for(plants)("finds %s", { timeout: 300_000 }, async ([, law, store]) => {
   for (let seed = 1; seed <= 10; seed += 1) {
     const found = await simulateChildren(seed, store);
     if (found.some((each) => each.startsWith(`${law}:`))) return;

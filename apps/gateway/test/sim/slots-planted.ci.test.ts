@@ -43,7 +43,7 @@ const plants: readonly (readonly [name: string, laws: readonly string[], store: 
   ["jobs that are read as they once were", ["old"], stale],
 ];
 
-test.for(plants)("finds %s", { timeout: 120_000 }, async ([, laws, store]) => {
+test.for(plants)("finds %s", { timeout: 300_000 }, async ([, laws, store]) => {
   for (let seed = 1; seed <= 20; seed += 1) {
     const found = await simulateSlots(seed, store());
     if (found.some((each) => laws.some((law) => each.startsWith(`${law}:`)))) return;
