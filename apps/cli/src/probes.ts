@@ -1,7 +1,7 @@
 // Tries a credential with one harmless call: a bot's token with "who am I", a model with one small question
 // through the gateway's own code. What goes wrong is told without the credential, also where a platform has
 // it in its addresses.
-import { discordDefaults, telegramDefaults, type Env } from "@parley/config";
+import { discordDefaults, telegramDefaults, withoutKeys, type Env } from "@parley/config";
 import { systemClock, type MethodResult } from "@parley/protocol";
 import { connectControl } from "./control-client.ts";
 import { CommandFailure } from "./exit.ts";
@@ -28,7 +28,7 @@ export async function probeTelegram(
   if ("trouble" in answer)
     return {
       ok: false,
-      words: `Telegram at ${apiRoot}: ${answer.trouble}`,
+      words: withoutKeys(`Telegram at ${apiRoot}: ${answer.trouble}`),
       fix: "Check the network, or channels.telegram.apiRoot",
     };
   const { ok, result, description } = answer.body as {
@@ -54,7 +54,7 @@ export async function probeDiscord(token: string, apiRoot: string = discordDefau
   if ("trouble" in answer)
     return {
       ok: false,
-      words: `Discord at ${apiRoot}: ${answer.trouble}`,
+      words: withoutKeys(`Discord at ${apiRoot}: ${answer.trouble}`),
       fix: "Check the network, or channels.discord.apiRoot",
     };
   const { id, username, message } = answer.body as { id?: string; username?: string; message?: string };

@@ -99,6 +99,14 @@ test.each<[string, RequestListener | null, Probe]>([
   });
 });
 
+test("a password in the address of the platform is told with nothing that goes wrong there", async () => {
+  for (const probe of [probeTelegram, probeDiscord]) {
+    const { ok, words } = await probe(token, "http://me:pass-of-the-proxy@127.0.0.1:9/");
+    expect([ok, words.includes("http://me:[secret]@127.0.0.1:9")]).toEqual([false, true]);
+    expect(words).not.toContain("pass-of-the-proxy");
+  }
+});
+
 test("a server that does not answer is waited for a quarter of a minute", async () => {
   const server = createServer(() => {}).listen(0, "127.0.0.1");
   onTestFinished(() => {

@@ -18,6 +18,7 @@ export { editConfig, type ConfigChange } from "./file/edit.ts";
 export { configJsonSchema, configSchemaAt } from "./json-schema.ts";
 export { fixOfKnownAgentKey } from "./validate/known-elsewhere-agents.ts";
 export { fixOfKnownElsewhere } from "./validate/known-elsewhere.ts";
+export { withoutKeys } from "./credentials.ts";
 export { fileFault } from "./file/file-fault.ts";
 export { loadBlocks } from "./load-blocks.ts";
 export { loadConfig, type LoadConfigOptions, type LoadedConfig } from "./load.ts";
