@@ -60,8 +60,8 @@ export interface Channel {
   readonly account: string;
   readonly capabilities: Capabilities;
   /**
-   * Resolves when receiving has begun; later trouble shows in `health`. Rejects with Fault("denied") when it
-   * can never succeed (bad token).
+   * Resolves when receiving has begun; later trouble shows in `health`. Rejects with Fault("denied") when the
+   * platform refuses the account (bad token); receiving begins by itself should it be taken later.
    */
   start(receive: Receive): Promise<void>;
   /** Names who knows the arguments of commands, where the platform offers them. Called before `start`. */

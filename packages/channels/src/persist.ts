@@ -13,6 +13,11 @@ export interface Persistence {
 
 const firstWaitMs = 1_000;
 const longestWaitMs = 60_000;
+/**
+ * Wait between attempts with a refused token. It seldom works again, but an outage can refuse it too (I10),
+ * and this is slow enough to be no loop.
+ */
+export const refusedAgainMs = 10 * 60_000;
 
 /**
  * Exponential and capped, half of it jitter, so that many accounts that lose one network do not come back
@@ -31,8 +36,8 @@ export function waitAfterMs(error: unknown, failures: number, ids: Ids): number 
 }
 
 /**
- * Calls until it succeeds. Null when the signal ended it, or when the platform denies the account for good
- * (health is then `down`). Only for calls that may be repeated freely.
+ * Calls until it succeeds. Null when the signal ended it. While the platform denies the account its health is
+ * `down`, and it is asked every ten minutes. Only for calls that may be repeated freely.
  */
 export async function untilDone<T>(
   call: () => Promise<T>,
@@ -44,12 +49,9 @@ export async function untilDone<T>(
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       if (signal.aborted) return null;
-      if (error.code === "denied") {
-        health.set("down", error.message);
-        return null;
-      }
-      health.set("degraded", error.message);
-      await sleep(clock, waitAfterMs(error, failures, ids), signal);
+      const isDenied = error.code === "denied";
+      health.set(isDenied ? "down" : "degraded", error.message);
+      await sleep(clock, isDenied ? refusedAgainMs : waitAfterMs(error, failures, ids), signal);
     }
   }
   return null;

@@ -81,7 +81,7 @@ test("a call is made until it succeeds, with the last failure as what is shown o
   expect(lines).toEqual([["warn", { state: "degraded", reason: "away" }, "channel is in trouble"]]);
 });
 
-test("what is denied for good is asked once; what is no Fault is a flaw and thrown; an end ends the waiting", async () => {
+test("what is denied is asked every ten minutes; what is no Fault is a flaw and thrown; an end ends the waiting", async () => {
   const clock = virtualClock();
   const health = healthBoard(clock, silentLog);
   const ending = new AbortController();
@@ -91,8 +91,18 @@ test("what is denied for good is asked once; what is no Fault is a flaw and thro
     calls += 1;
     return Promise.reject(error);
   };
-  expect(await untilDone(failing(new Fault("denied", "no such bot")), persistence)).toBeNull();
+  const denied = new AbortController();
+  const refused = untilDone(failing(new Fault("denied", "no such bot")), {
+    ...persistence,
+    signal: denied.signal,
+  });
+  await clock.advance(599_999);
   expect([calls, health.read()]).toEqual([1, { state: "down", reason: "no such bot" }]);
+  await clock.advance(1);
+  expect(calls).toBe(2);
+  denied.abort();
+  expect(await refused).toBeNull();
+  calls = 1;
   const flaw = new TypeError("a flaw");
   await expect(untilDone(failing(flaw), persistence)).rejects.toBe(flaw);
   const working = untilDone(failing(new Fault("unavailable", "away")), persistence);

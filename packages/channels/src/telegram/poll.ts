@@ -6,7 +6,7 @@ import type { Update } from "grammy/types";
 import { Fault, isFault, type Log, sleep } from "@parley/protocol";
 import { type BotApi, grammySignal, pollSeconds } from "./bot-api.ts";
 import { wantedUpdates } from "./normalize.ts";
-import { type Persistence, waitAfterMs } from "../persist.ts";
+import { type Persistence, refusedAgainMs, waitAfterMs } from "../persist.ts";
 import { isTokenRefused, refusalWords } from "./refusals.ts";
 
 export interface PollOptions extends Persistence {
@@ -24,11 +24,6 @@ const mostUpdates = 100;
  */
 const conflictMs = pollSeconds * 1000;
 const conflictJitterMs = 10_000;
-/**
- * Wait between attempts with a refused token. It seldom works again, but an outage can refuse it too (I10),
- * and this is slow enough to be no loop.
- */
-const refusedMs = 10 * 60_000;
 /**
  * Rest after an empty answer that came at once: some servers and proxies do not hold polls, and must not be
  * called in a tight loop.
@@ -101,7 +96,7 @@ export async function pollUpdates(options: PollOptions): Promise<void> {
       const conflictWaitMs = isFault(error, "conflict") ? conflictMs + ids.chance() * conflictJitterMs : null;
       await sleep(
         clock,
-        isRefused ? refusedMs : (conflictWaitMs ?? waitAfterMs(error, failures, ids)),
+        isRefused ? refusedAgainMs : (conflictWaitMs ?? waitAfterMs(error, failures, ids)),
         signal,
       );
     }

@@ -2,7 +2,7 @@
 // act.ts send.
 import { basename } from "node:path";
 import type { Update } from "grammy/types";
-import { type Clock, Fault, type Ids, isFault, type Log } from "@parley/protocol";
+import { type Clock, Fault, type Ids, isFault, type Log, sleep } from "@parley/protocol";
 import type { Channel, Receive } from "../channel.ts";
 import { acceptUpdates } from "./accept.ts";
 import { performAction } from "./act.ts";
@@ -11,7 +11,7 @@ import { type BotApi, botApi, grammySignal } from "./bot-api.ts";
 import { telegramActions, telegramCapabilities } from "./capabilities.ts";
 import { healthBoard } from "../health.ts";
 import { type ChatMigration, wantedUpdates } from "./normalize.ts";
-import { untilDone } from "../persist.ts";
+import { refusedAgainMs, untilDone } from "../persist.ts";
 import { shownTexts } from "../shown-texts.ts";
 import { tokenWatch } from "../token-watch.ts";
 import { pollUpdates } from "./poll.ts";
@@ -54,8 +54,6 @@ export interface TelegramChannel extends Channel {
 
 const telegramRoot = "https://api.telegram.org";
 const typingDeadlineMs = 5_000;
-/** Wait between attempts with a refused token, as in polling. */
-const tokenAgainMs = 10 * 60_000;
 const foreignPress = "This button is no longer in use.";
 
 /** Throws Fault("invalid") for options that can never work. Sends nothing before `start`. */
@@ -66,7 +64,7 @@ export async function telegram(options: TelegramOptions): Promise<TelegramChanne
   const ending = new AbortController();
   const tokens = tokenWatch({
     ask: (giveUp) => api.raw.getMe(grammySignal(giveUp)),
-    everyMs: tokenAgainMs,
+    everyMs: refusedAgainMs,
     clock,
     log,
     signal: ending.signal,
@@ -143,10 +141,15 @@ export async function telegram(options: TelegramOptions): Promise<TelegramChanne
     async start(receive) {
       if (receiving !== null || ending.signal.aborted)
         throw new Fault("invalid", `Telegram account "${account}" was started before: make a new channel`);
-      // A network that is down may come back; a refused token will not.
       const me = await identity(api, ending.signal).catch((error: unknown) => {
-        if (!isFault(error) || error.code === "denied") {
-          health.set("down", isFault(error) ? error.message : "the first call failed");
+        if (!isFault(error)) {
+          health.set("down", "the first call failed");
+          throw error;
+        }
+        if (error.code === "denied") {
+          health.set("down", error.message);
+          // What an outage refuses is right again later.
+          receiving = sleep(clock, refusedAgainMs, ending.signal).then(() => receiveWith(receive, null));
           throw error;
         }
         health.set("degraded", error.message);

@@ -132,15 +132,24 @@ test("a webhook is set whole, and asked for again until it is", async () => {
   expect(channel.health()).toEqual({ state: "ok", lastInboundAtMs: 10_000 });
 });
 
-test("a token that is refused from the start denies it; an account is started once", async () => {
-  const channel = await opened();
-  server.next.push(refused(404, "Not Found"));
-  const reason = "Telegram refused getMe: 404 Not Found";
-  expect(await faultWords(channel.start(async () => {}))).toBe(`denied: ${reason}`);
-  expect(channel.health()).toEqual({ state: "down", reason });
+test("a token that is refused from the start denies it, and is tried again in ten minutes; an account is started once", async () => {
+  const again = 'invalid: Telegram account "tea" was started before: make a new channel';
+  for (const webhook of [undefined, { url: "https://tea.test/telegram/tea", secret: "s-1" }]) {
+    server.asked.length = 0;
+    const channel = await opened(webhook === undefined ? {} : { webhook });
+    server.next.push(refused(404, "Not Found"));
+    const reason = "Telegram refused getMe: 404 Not Found";
+    expect(await faultWords(channel.start(async () => {}))).toBe(`denied: ${reason}`);
+    expect(channel.health()).toEqual({ state: "down", reason });
+    expect(await faultWords(channel.start(async () => {}))).toBe(again);
+    await clock.advance(599_999);
+    expect(server.asked).toHaveLength(1);
+    await clock.advance(1);
+    await expect.poll(() => channel.health().state).toBe("ok");
+    await channel.stop();
+  }
   const fine = await opened();
   await fine.start(async () => {});
-  const again = 'invalid: Telegram account "tea" was started before: make a new channel';
   expect(await faultWords(fine.start(async () => {}))).toBe(again);
   await fine.stop();
   expect(await faultWords(fine.start(async () => {}))).toBe(again);
