@@ -326,7 +326,12 @@ test("a command that waits is taken back with what stands behind it, and gets no
   const { inbound } = JSON.parse(row.payload) as { readonly inbound: Inbound };
   const given = { id: "web:default:web-1:2", messageId: "web-1:2" };
   const rowOf = (own: string, more: object) => ({
-    ...{ id: own, lane: row.lane, conversation, pool, authority, as: { kind: "work" } as const },
+    id: own,
+    lane: row.lane,
+    conversation,
+    pool,
+    authority,
+    as: { kind: "work" } as const,
     payload: JSON.stringify({ v: 1, owner: true, inbound: { ...inbound, ...given, id: own }, ...more }),
   });
   await store.inbox.accept([
