@@ -58,6 +58,8 @@ export async function withStoppedGateway<T>(terminal: Console, work: Work<T>): P
     // It has no log but its standard error, and what the log would have ends with it.
     if (!(error instanceof CommandFailure) || error.code !== "internal") throw error;
     const { message } = await wire.closed;
+    // One that could not be started says so itself.
+    if (message === error.message) throw error;
     throw new CommandFailure(error.code, `${error.message}\n${message}`, error.exitCode, { cause: error });
   }
 }
