@@ -8,7 +8,7 @@ import { bundleAgain } from "./daemon/bundle-again.ts";
 import type { Daemon } from "./daemon/daemon.ts";
 import { startWords } from "./daemon/start-words.ts";
 import { onHangUp } from "./daemon/hang-up.ts";
-import { restartSignal, startAgain } from "./daemon/restart.ts";
+import { leaveStopToSystem, restartSignal, signalsHeard, startAgain } from "./daemon/restart.ts";
 
 const needsPerson = 78;
 
@@ -95,7 +95,12 @@ function stopOnSignal(starting: Promise<Daemon>): void {
     starting
       .then((daemon) => daemon.stop(signal))
       .then(
-        () => (stopping ? process.exit(0) : startAgain(process.env)),
+        async () => {
+          await signalsHeard();
+          if (stopping) process.exit(0);
+          leaveStopToSystem();
+          startAgain(process.env);
+        },
         (error: unknown) => {
           process.stderr.write(`could not stop in order: ${String(error)}\n`);
           process.exit(1);

@@ -5,6 +5,20 @@
 export const restartSignal = "SIGUSR2";
 
 /**
+ * Resolves once listeners have heard every signal that came so far. After execve nobody would know of them: a
+ * stop would be lost, and the daemon up again.
+ */
+export async function signalsHeard(): Promise<void> {
+  // The first callback may belong to the turn that goes on; the loop reads signals between the two.
+  for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** From here on the system itself ends this process, in which everything is closed, when it is told to. */
+export function leaveStopToSystem(): void {
+  for (const signal of ["SIGTERM", "SIGINT"]) process.removeAllListeners(signal);
+}
+
+/**
  * Runs bin/parley again in a checkout (`PARLEY_LAUNCHER`), which sets up what a new version needs; else the
  * same command. Everything must be closed: the current program is gone at once.
  */

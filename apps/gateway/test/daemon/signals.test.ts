@@ -1,7 +1,7 @@
 // How a process ends as another one, and what it does when its terminal hangs up.
 import { afterEach, expect, test } from "vitest";
 import { onHangUp } from "../../src/daemon/hang-up.ts";
-import { startAgain } from "../../src/daemon/restart.ts";
+import { leaveStopToSystem, signalsHeard, startAgain } from "../../src/daemon/restart.ts";
 
 const { execve } = process;
 const { isTTY } = process.stderr;
@@ -27,6 +27,23 @@ test("a checkout is begun by its launcher, anything else as it was begun, with i
   expect(() => startAgain({})).toThrow(
     "this system cannot restart a program in place: start the daemon again",
   );
+});
+
+test("a signal that came before is heard first; from then on the system ends the process", async () => {
+  const heard: string[] = [];
+  // Sent in each place of a turn of the loop, and by others ignored.
+  for (const place of [(run: () => void) => run(), setImmediate, (run: () => void) => setTimeout(run, 1)]) {
+    await new Promise<void>((resolve) => place(resolve));
+    process.once("SIGWINCH", (signal) => heard.push(signal));
+    process.kill(process.pid, "SIGWINCH");
+    await signalsHeard();
+  }
+  expect(heard).toEqual(["SIGWINCH", "SIGWINCH", "SIGWINCH"]);
+  const before = (["SIGTERM", "SIGINT"] as const).map((signal) => [signal, process.listeners(signal)] as const);
+  for (const [signal] of before) process.on(signal, () => {});
+  leaveStopToSystem();
+  expect(before.map(([signal]) => process.listenerCount(signal))).toEqual([0, 0]);
+  for (const [signal, listeners] of before) for (const each of listeners) process.on(signal, each);
 });
 
 test("a daemon without a terminal reads its config again when it is hung up on, and stops for nobody", async () => {
