@@ -39,7 +39,9 @@ test("a signal that came before is heard first; from then on the system ends the
     await signalsHeard();
   }
   expect(heard).toEqual(["SIGWINCH", "SIGWINCH", "SIGWINCH"]);
-  const before = (["SIGTERM", "SIGINT"] as const).map((signal) => [signal, process.listeners(signal)] as const);
+  const before = (["SIGTERM", "SIGINT"] as const).map(
+    (signal) => [signal, process.listeners(signal)] as const,
+  );
   for (const [signal] of before) process.on(signal, () => {});
   leaveStopToSystem();
   expect(before.map(([signal]) => process.listenerCount(signal))).toEqual([0, 0]);
