@@ -46,15 +46,22 @@ export function inTurn(answer: Listener, clock: Pick<Clock, "after">): Listener 
 }
 
 function endStalled(socket: Socket, response: ServerResponse, clock: Pick<Clock, "after">): void {
-  let left = socket.writableLength;
+  let left = bytesLeft(socket);
   const look = (): void => {
-    if (socket.writableLength >= left) {
+    const now = bytesLeft(socket);
+    if (now >= left) {
       socket.destroy();
       return;
     }
-    left = socket.writableLength;
+    left = now;
     timer = clock.after(stalledMs, look);
   };
   let timer = clock.after(stalledMs, look);
   response.once("close", () => timer.cancel());
+}
+
+/** Node counts a write until all of it is out; what the system took of it, it asks as its own timeouts do. */
+function bytesLeft(socket: Socket): number {
+  const { _handle: handle } = socket as { readonly _handle?: { readonly writeQueueSize?: number } | null };
+  return socket.writableLength + (handle?.writeQueueSize ?? 0);
 }

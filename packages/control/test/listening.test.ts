@@ -191,3 +191,30 @@ test("a client that takes no byte of its answer for a minute is cut; a slow one,
   await clock.advance(60_000);
   expect([cut(), clock.armed()]).toEqual([[false, true, true, false], 0]);
 });
+
+test("a client that takes one large piece of an answer slowly is not cut while it takes some", async () => {
+  const clock = virtualClock();
+  const server = createServer(inTurn((_request, response) => response.end(Buffer.alloc(64 << 20)), clock));
+  onTestFinished(() => void server.close());
+  const port = await listen(server, "127.0.0.1", 0);
+  const socket = connect(port, "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  let got = 0;
+  socket.on("data", (bytes: Buffer) => {
+    got += bytes.length;
+    if (got >= 16 << 20) socket.pause();
+  });
+  socket.pause();
+  socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  await vi.waitUntil(() => clock.armed() === 1);
+  await clock.advance(59_999);
+  socket.resume();
+  await vi.waitUntil(() => got >= 16 << 20);
+  await clock.advance(1);
+  expect(clock.armed()).toBe(1);
+  // Once the system's own buffers are full it takes none.
+  await vi.waitUntil(async () => {
+    await clock.advance(60_000);
+    return clock.armed() === 0;
+  });
+});

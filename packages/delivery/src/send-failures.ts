@@ -7,6 +7,7 @@ import type { Change, DeliveryView } from "@parley/store";
 import type { MigratedChats } from "@parley/access";
 import type { UnreachableChats } from "./unreachable-chats.ts";
 import type { RateLimit } from "./rate-limit.ts";
+import { inThread } from "./opened-thread.ts";
 import { setsState } from "./repeatable.ts";
 import {
   ambiguousFenceMs,
@@ -16,9 +17,6 @@ import {
   type PartStep,
   type RecordChanges,
 } from "./send-part.ts";
-
-/** The receipt of what made no message. */
-const nothing: Receipt = { messageId: "" };
 
 export interface FailedSendsOptions {
   readonly moved: Pick<MigratedChats, "learn">;
@@ -108,7 +106,7 @@ export function failedSends(options: FailedSendsOptions): FailedSends {
         case "missing":
           // Nobody misses a message without anything in it, but those before and behind it.
           if (showsNothing(error) && (at.split ?? delivery.parts).length > 1)
-            return { next: true, change: { ...name, to: "sent", receipt: JSON.stringify(nothing) } };
+            return { next: true, change: { ...name, to: "sent", receipt: JSON.stringify(ofNothing(at)) } };
           // A thread may be gone while its chat is not.
           if (chatIsClosed(error) && goesToLane(at))
             await closed.close(closedPlace(error, lane.to), error.message);
@@ -139,4 +137,13 @@ export function failedSends(options: FailedSendsOptions): FailedSends {
 function goesToLane({ part, thread }: PartContext): boolean {
   const content = parseContent(part.content);
   return thread === undefined && !(content.kind === "act" && content.thread !== undefined);
+}
+
+/** The receipt of what made no message: the part behind it goes where the one before it went. */
+function ofNothing({ follows, thread }: PartContext): Receipt {
+  const before = follows === null ? {} : (JSON.parse(follows) as Receipt).extra;
+  // What names messages does not count for it.
+  const kept = Object.entries(before ?? {}).filter(([name]) => name !== "messageIds" && name !== "opened");
+  const extra = Object.fromEntries(kept);
+  return inThread({ messageId: "", ...(kept.length === 0 ? {} : { extra }) }, thread);
 }

@@ -972,6 +972,15 @@ test("a piece in which a platform sees nothing ends none behind it; an answer of
     ["sent 1", "sent 1", "sent 1"],
     ["sent d0/0 m1", "sent d0/2 m3"],
   ]);
+  const followed: unknown[] = [];
+  const quiet = await fixture(async (_text, _signal, { follows }) => {
+    followed.push(follows);
+    if (followed.length === 2) throw blank;
+    return { messageId: "m", extra: { quiet: "i1", thread: "7", opened: false, messageIds: ["m", "n"] } };
+  });
+  await quiet.post({ parts: [{ content: reply(long) }] });
+  await quiet.work();
+  expect(followed[2]).toEqual({ messageId: "", extra: { quiet: "i1", thread: "7" } });
   const alone = await fixture(() => Promise.reject(blank));
   await alone.post({});
   await alone.work();

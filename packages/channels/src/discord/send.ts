@@ -18,7 +18,7 @@ import { discordCapabilities, nonceChars } from "./capabilities.ts";
 import type { Forms } from "./interactions/forms.ts";
 import type { Interactions } from "./interactions/interactions.ts";
 import { isForum, type Place, type Places } from "./places.ts";
-import { isRefusal, refusalCode, refusalCodes } from "./refusals.ts";
+import { isDiscordBlank, isRefusal, refusalCode, refusalCodes } from "./refusals.ts";
 import { isSnowflake, madeAtMs, namesTime } from "./snowflake.ts";
 import { openPost, type ThreadContext, threadsSince, titleCut, uploadLimit } from "./threads.ts";
 import { isVoiceRefused, voiceFields } from "./voice.ts";
@@ -52,7 +52,11 @@ export async function sendPart(
       context.mediaFolder,
       discordCapabilities.uploadBytes,
     );
-    const filled = await interactions.fill(open, payload, signal);
+    const filled = await interactions.fill(open, payload, signal).catch((error: unknown) => {
+      // What stands behind it would be shown to all and leave "is thinking" as it is: the answer ends.
+      if (isDiscordBlank(error)) throw new Fault("invalid", (error as Fault).message);
+      throw error;
+    });
     if (filled !== null) {
       void interactions.endOthers(answers, open);
       return { ...receipt(filled), ...(open.quiet === true ? { extra: { quiet: open.event } } : {}) };

@@ -14,6 +14,7 @@ import { interactions } from "../../src/discord/interactions/interactions.ts";
 import { places } from "../../src/discord/places.ts";
 import { discordRest } from "../../src/discord/rest.ts";
 import { sendPart, type SendContext } from "../../src/discord/send.ts";
+import { showsNothing } from "../../src/shows-nothing.ts";
 import { type AskedServer, askedServer } from "../asked-server.ts";
 
 const room: Address = { channel: "discord", account: "tea", kind: "channel", peer: "100" };
@@ -347,4 +348,17 @@ test("what a server tells of reactions and tags in no form that we know is left 
     expect(await told("a post", post, answered({ id: "200", type: 15, available_tags }))).toContain(
       'invalid: this forum has no tag "green"; it has none',
     );
+});
+
+test("what Discord sees nothing in is left out, but not in a command's place: the rest would be shown to all", async () => {
+  const blank = (more: Partial<SendOptions>) => {
+    server.next.push(refused(400, 50006));
+    return send(bare, room, more)().then(() => "sent", showsNothing);
+  };
+  const follows = { messageId: "9", extra: { quiet: "i2" } };
+  expect([await blank({ answers: ["i2/text"] }), await blank({ follows }), await blank({})]).toEqual([
+    false,
+    true,
+    true,
+  ]);
 });
