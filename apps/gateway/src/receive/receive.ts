@@ -117,9 +117,9 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     let batch: PlannedRow[] = [];
     const refused: string[] = [];
     const flush = async (): Promise<void> => {
-      const full = batch;
+      await store(batch);
+      // Only then: what could not be stored is tried again at the end, and else nothing is acknowledged (I1).
       batch = [];
-      await store(full);
     };
     for (const event of events) {
       if (event.kind === "deletion") {

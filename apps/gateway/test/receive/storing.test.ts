@@ -259,6 +259,23 @@ test("an event that meets a flaw is put aside whole and holds up nothing; a stor
   }
 });
 
+test("what the store refuses before a command is not acknowledged because the command is put aside", async () => {
+  const refusing = (times: number) => {
+    let left = times;
+    return receiving({
+      verdict: () => {
+        left -= 1;
+        if (left >= 0) throw new Fault("invalid", "no");
+        return "queued";
+      },
+    });
+  };
+  const once = refusing(1);
+  await once.receive([said("a", "one"), said("b", "/stop")]);
+  expect(once.did).toContainEqual(["accepts", "a work", "b dead"]);
+  await expect(refusing(2).receive([said("a", "one"), said("b", "/stop")])).rejects.toThrow("no");
+});
+
 test("what cannot be read keeps its place among the others, and is no silent refusal", async () => {
   const { did, receive } = receiving();
   const torn = {
