@@ -61,7 +61,7 @@ export interface Channel {
   readonly capabilities: Capabilities;
   /**
    * Resolves when receiving has begun; later trouble shows in `health`. Rejects with Fault("denied") when the
-   * platform refuses the account (bad token); receiving begins by itself should it be taken later.
+   * platform refuses the account (bad token). What a platform may take again later, the channel asks again.
    */
   start(receive: Receive): Promise<void>;
   /** Names who knows the arguments of commands, where the platform offers them. Called before `start`. */

@@ -54,7 +54,7 @@ function deliveryWords({ id, conversation, state, parts }: DeliveryStory): strin
   return [
     `Delivery   ${id} to ${conversation}: ${state}`,
     ...parts.map((part, index) => {
-      const receipt = part.messageId === null ? "" : ` as message ${part.messageId}`;
+      const receipt = (part.messageId ?? "") === "" ? "" : ` as message ${part.messageId}`;
       const tries = part.attempts > 1 ? `, ${part.attempts} attempts` : "";
       const when = part.startedAtMs === null ? "" : ` at ${time(part.startedAtMs)}`;
       const doubled = part.flagged ? ", may have been seen twice" : "";

@@ -143,7 +143,7 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
       ]);
       timeouts.abort();
       const { state, reason } = health.read();
-      // A network that is down may come back; a refused token or intent will not.
+      // Nobody waits at the start for a token or an intent that was refused.
       if (state === "down") throw new Fault("denied", reason ?? "Discord refuses this account");
     },
     suggestsWith(by) {

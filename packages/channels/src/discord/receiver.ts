@@ -112,8 +112,6 @@ export function receiver(
       queue.unshift(missed.messages);
       release();
       await readLater(queue, missed.unread, lastMessageId, session);
-    } catch (error) {
-      log.error({ error }, "the look for missed messages met a bug");
     } finally {
       release();
     }
@@ -185,8 +183,11 @@ export function receiver(
     let gap: string | null = null;
     const catchingUp = new Set<Promise<void>>();
     const inBackground = (work: Promise<void>): void => {
-      catchingUp.add(work);
-      void work.finally(() => catchingUp.delete(work));
+      const ended = work.catch((error: unknown) =>
+        log.error({ error }, "the look for missed messages met a bug"),
+      );
+      catchingUp.add(ended);
+      void ended.finally(() => catchingUp.delete(ended));
     };
     await keepGateway({
       rest,

@@ -9,9 +9,8 @@ import { giveTo } from "./owned.ts";
 const newFileMode = 0o600;
 
 /**
- * A link is followed and stays a link; the mode of the file stays, unless it is to be `isPrivate`, and so
- * does its owner, also where root writes. Throws
- * Fault("unavailable") when the folder cannot be written.
+ * A link is followed and stays a link; the mode of the file stays, unless it is to be `isPrivate`, and where
+ * root writes so does its owner. Throws Fault("unavailable") when the folder cannot be written.
  */
 export async function replaceFile(path: string, text: string, { isPrivate = false } = {}): Promise<void> {
   const target = await targetOf(path);
