@@ -22,7 +22,6 @@ import {
   type RenderedPart,
   type RenderedText,
 } from "@parley/protocol";
-import { voiceNoteIn } from "../ogg-opus.ts";
 import { overLimit } from "../over-limit.ts";
 import { checkPoll } from "../poll-limits.ts";
 import { type BotApi, grammySignal, type Upload } from "./bot-api.ts";
@@ -32,6 +31,7 @@ import { inlineKeyboard } from "./keyboard.ts";
 import { halves, isTooLong, needsPieces, sendInPieces, withoutEntitiesIfRefused } from "./refused-text.ts";
 import { refusalWords } from "./refusals.ts";
 import { spelledOut } from "./spelled-out.ts";
+import { sendVoice } from "./voice.ts";
 
 export interface SendContext {
   readonly api: BotApi;
@@ -153,7 +153,7 @@ async function sendAsIs(
     }
     case "voice":
       await checkFile(mediaFolder, part.file);
-      return receipt(await sendVoice(api, mediaFolder, target, part.file, signal));
+      return receipt(await sendVoice(api, join(mediaFolder, part.file.path), part.file, target, signal));
     case "poll": {
       checkPoll(part, telegramCapabilities.pollLimits, "Telegram");
       const sent = await api.raw.sendPoll(
@@ -264,30 +264,6 @@ async function sendShaped(
     if (!isFault(error, "invalid") || /repl(?:y|ied)|quote/i.test(refusalWords(error))) throw error;
     return null;
   }
-}
-
-/** Types that Telegram shows as a voice note beside Ogg Opus (Bot API, sendVoice). */
-const voiceTypes = new Set(["audio/mpeg", "audio/mp3", "audio/mp4", "audio/x-m4a", "audio/m4a"]);
-
-/** A recording that is no voice note to Telegram, or may be none here, goes as audio, which plays as well. */
-async function sendVoice(
-  { raw, file: upload }: BotApi,
-  mediaFolder: string,
-  target: Target,
-  file: MediaFile,
-  signal: ReturnType<typeof grammySignal>,
-): Promise<Sent> {
-  const path = join(mediaFolder, file.path);
-  const asAudio = (): Promise<Sent> => raw.sendAudio({ ...target, audio: upload(path, file.name) }, signal);
-  const note = await voiceNoteIn(path);
-  if (note === null && !voiceTypes.has(file.mediaType)) return asAudio();
-  const length = note === null ? {} : { duration: Math.max(1, Math.round(note.seconds)) };
-  const sent = raw.sendVoice({ ...target, voice: upload(path, file.name), ...length }, signal);
-  return sent.catch((error: unknown) => {
-    // Some people let nobody send them voice notes, and groups may forbid them.
-    if (!/voice_messages_forbidden|voices_forbidden/i.test(refusalWords(error))) throw error;
-    return asAudio();
-  });
 }
 
 /** An album's receipt is its first message; `extra.messageIds` names all. */
