@@ -128,14 +128,14 @@ async function keyFindings({ home, configPath }: Places, loaded: LoadedConfig | 
   });
 }
 
-/** A device that a link leads to, as /dev/null, is everybody's. */
-function isOnes(file: Stats): boolean {
+/** False for a device that a link leads to, as /dev/null: that is open to everybody by right. */
+function isFileOrFolder(file: Stats): boolean {
   return file.isFile() || file.isDirectory();
 }
 
 function modeFinding(path: string, file: Stats, most: number, level: "warn" | "error"): Finding[] {
   const now = file.mode & 0o777;
-  if ((now & 0o077) === 0 || !isOnes(file)) return [];
+  if ((now & 0o077) === 0 || !isFileOrFolder(file)) return [];
   const mend = (): Promise<void> => chmod(path, now & most);
   const found = level === "error" ? error : warn;
   return [
@@ -172,7 +172,7 @@ async function openFindings(workspace: string): Promise<Finding[]> {
     paths.map(async (path) => ({ path, file: await stat(path).catch(() => null) })),
   );
   return found.flatMap(({ path, file }) => {
-    if (file === null || (file.mode & 0o002) === 0 || !isOnes(file)) return [];
+    if (file === null || (file.mode & 0o002) === 0 || !isFileOrFolder(file)) return [];
     return [
       error(
         "workspace.open",
